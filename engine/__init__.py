@@ -1,0 +1,1 @@
+"""Weir's engine: from a GGUF file to text, without any Qt."""

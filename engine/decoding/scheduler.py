@@ -1,0 +1,396 @@
+"""The scheduler: one decode after another, over all chats that are being answered.
+
+    step(): admit -> make room -> one batch of all sequences (tokens to decode, slices of prompts)
+            -> decode -> sample -> events
+
+One chat is the case of one sequence. The scheduler owns the sequences and is the only one that
+lets them change; `step` returns what happened as events, in order. It works in one thread, knows
+nothing about processes, and never waits for anything but llama.cpp.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from dataclasses import dataclass
+
+from engine.chat.prompt import PromptBuilder
+from engine.decoding import admission
+from engine.decoding.kv_window import plan_eviction
+from engine.decoding.reply import Reply
+from engine.decoding.sequence import Sequence
+from engine.decoding.slices import SliceSize
+from engine.errors import BugError, PromptTooLong, WeirError
+from engine.llama.context import Batch, Context
+from engine.llama.model import Model
+from engine.protocol import (
+    CacheShifted,
+    ErrorCode,
+    ErrorReport,
+    Event,
+    Failed,
+    Finished,
+    FinishReason,
+    Generate,
+    Message,
+    PrefillProgress,
+    Role,
+    TextDelta,
+    TurnStats,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Share:
+    """A sequence's part of a batch: offsets [start, end), and the last one's index if it has logits."""
+
+    sequence: Sequence
+    start: int
+    end: int
+    output: int | None
+
+
+class Scheduler:
+    """Answers `Generate` requests over one context.
+
+    `decode_tps` is the rate of generated tokens in the last second, None when there were none.
+    """
+
+    def __init__(self, model: Model, context: Context, prompts: PromptBuilder, n_seq_max: int) -> None:
+        self._model = model
+        self._context = context
+        self._prompts = prompts
+        self._batch = Batch(context.n_batch)
+        self._slice = SliceSize(context.n_batch)
+        self._can_evict = context.can_shift and not model.has_recurrent_state
+        self._free_ids = list(range(n_seq_max))
+        self._sequences: list[Sequence] = []  # least recently used first
+        self._waiting: deque[Reply] = deque()
+        self._recent: deque[tuple[float, float, int]] = deque()  # (when, seconds, tokens) of decodes
+        self.last_reply: Reply | None = None
+
+    # --- requests ---
+
+    def submit(self, request: Generate) -> None:
+        """Queue a request; `step` answers it."""
+        self._waiting.append(Reply(request, self._model))
+
+    def cancel(self, request_id: int) -> None:
+        """End a request with what it has; takes effect at the next step. Unknown ids are ignored."""
+        for reply in [*self._waiting, *(s.reply for s in self._sequences if s.reply)]:
+            if reply.request.request_id == request_id:
+                reply.reason = FinishReason.CANCELLED
+
+    def forget(self, chat_id: str) -> None:
+        """Free the cells of a chat; a reply of it that is still being made is cancelled first."""
+        for sequence in self._sequences:
+            if sequence.chat_id == chat_id:
+                if sequence.reply:
+                    sequence.reply.reason = FinishReason.CANCELLED
+                sequence.chat_id = ""  # nothing can reuse it: freed as soon as it is idle
+        self._release_forgotten()
+
+    def sequence(self, chat_id: str) -> Sequence | None:
+        """The sequence of a chat, None if none of it is in the cache."""
+        return next((s for s in self._sequences if s.chat_id == chat_id), None)
+
+    @property
+    def busy(self) -> bool:
+        """True while `step` has something to do."""
+        return bool(self._waiting) or any(sequence.reply for sequence in self._sequences)
+
+    def close(self) -> None:
+        """Free the batch and the samplers."""
+        for reply in [*self._waiting, *(s.reply for s in self._sequences if s.reply)]:
+            reply.close()
+        self._batch.close()
+
+    # --- figures ---
+
+    @property
+    def cells_used(self) -> int:
+        """Live cells of the whole cache."""
+        return sum(sequence.ledger.n_resident for sequence in self._sequences)
+
+    @property
+    def cells(self) -> int:
+        """Cells of the whole cache."""
+        return self._context.n_ctx
+
+    @property
+    def decode_tps(self) -> float | None:
+        """Generated tokens a second over the decodes of the last second."""
+        now = time.perf_counter()
+        while self._recent and now - self._recent[0][0] > 1.0:
+            self._recent.popleft()
+        seconds = sum(spent for _when, spent, _tokens in self._recent)
+        return sum(tokens for _when, _spent, tokens in self._recent) / seconds if seconds > 0 else None
+
+    # --- the heart ---
+
+    def step(self) -> list[Event]:
+        """Do one decode's worth of work; returns what happened."""
+        events: list[Event] = []
+        self._end_cancelled(events)
+        self._admit(events)
+        shares = self._fill_batch(events)
+        if shares:
+            started = time.perf_counter()
+            status = self._context.decode(self._batch)
+            self._settle(shares, status, started, events)
+        return events
+
+    # --- admit ---
+
+    def _admit(self, events: list[Event]) -> None:
+        while self._waiting:
+            reply = self._waiting[0]
+            sequence = self._sequence_for(reply.request.chat_id)
+            if sequence is None or not self._start(sequence, reply, events):
+                return
+            self._waiting.popleft()
+
+    def _start(self, sequence: Sequence, reply: Reply, events: list[Event]) -> bool:
+        """Let `sequence` answer; False if the request has to wait until others are done."""
+        others = [s for s in self._sequences if s.reply]
+        room = admission.Room(self._context.n_ctx - _resident(others), self._can_evict)
+        try:
+            reply.evicted = admission.admit(sequence, reply.request.messages, self._prompts, room)
+        except WeirError as error:
+            if isinstance(error, PromptTooLong) and others:
+                return False
+            reply.close()
+            events.append(Failed(reply.request.request_id, ErrorReport.of(error)))
+            return True
+        self._free_idle(sequence, sequence.n_pending + room.reserve)
+        sequence.reply = reply
+        reply.reused, reply.to_prefill = sequence.ledger.n_resident, sequence.n_pending
+        reply.sampler.accept(
+            sequence.ledger.ids[-reply.request.sampling.repeat_last_n or len(sequence.ledger) :]
+        )
+        if reply.evicted:
+            events.append(CacheShifted(reply.request.request_id, reply.evicted, self._shift_if_due(sequence)))
+        return True
+
+    def _sequence_for(self, chat_id: str) -> Sequence | None:
+        """The chat's own sequence, else a new one; None while all are busy."""
+        sequence = self.sequence(chat_id)
+        if sequence is None:
+            if not self._free_ids:
+                idle = next((s for s in self._sequences if not s.reply), None)
+                if idle is None:
+                    return None
+                self._release(idle)
+            sequence = Sequence(self._context, self._free_ids.pop(0), chat_id)
+        elif sequence.reply:
+            return None
+        else:
+            self._sequences.remove(sequence)
+        self._sequences.append(sequence)
+        return sequence
+
+    def _release(self, sequence: Sequence) -> None:
+        sequence.clear()
+        self._sequences.remove(sequence)
+        self._free_ids.append(sequence.seq_id)
+
+    def _release_forgotten(self) -> None:
+        for sequence in [s for s in self._sequences if not s.chat_id and not s.reply]:
+            self._release(sequence)
+
+    def _free_idle(self, keep: Sequence, n_coming: int) -> None:
+        """Drop idle chats from the cache, least recently used first, until `n_coming` cells are free."""
+        for sequence in [s for s in self._sequences if s is not keep and not s.reply]:
+            if self._context.n_ctx - self.cells_used >= n_coming:
+                return
+            self._release(sequence)
+
+    # --- one batch ---
+
+    def _fill_batch(self, events: list[Event]) -> list[_Share]:
+        self._batch.clear()
+        active = [s for s in self._sequences if s.reply]
+        # Tokens of replies first: they are one each, and a prompt's slice takes what is left.
+        active.sort(key=lambda sequence: sequence.n_pending)
+        shares: list[_Share] = []
+        for sequence in active:
+            decoding_others = any(share.sequence.reply and share.sequence.reply.decoding for share in shares)
+            limit = min(self._slice.size(decoding_others), self._batch.capacity - len(self._batch))
+            if limit > 0 and self._make_room(sequence, min(limit, sequence.n_pending), events):
+                shares.append(self._take(sequence, limit))
+        return shares
+
+    def _make_room(self, sequence: Sequence, n_coming: int, events: list[Event]) -> bool:
+        """Free cells for the next tokens of `sequence`; False if its reply had to end instead."""
+        self._free_idle(sequence, n_coming)
+        others = [s for s in self._sequences if s is not sequence]
+        capacity = self._context.n_ctx - _resident(others)
+        if sequence.ledger.n_resident + n_coming > capacity:
+            occupancy = sequence.occupancy(capacity)
+            if occupancy.sinks + n_coming > capacity:
+                self._fail(sequence, "the other chats need the rest of the context", events)
+                return False
+            self._evict(sequence, plan_eviction(occupancy, n_coming), events)
+        elif self._shift_is_due(sequence, n_coming):
+            sequence.compact()
+        return True
+
+    def _evict(self, sequence: Sequence, plan: list[tuple[int, int]], events: list[Event]) -> None:
+        assert sequence.reply
+        n_evicted = sum(end - start for start, end in plan)
+        if self._can_evict:
+            if not sequence.evict(plan):
+                raise BugError("The cache refused an eviction that it had promised.")
+        else:
+            sequence.evict_and_evaluate_again(plan)
+        sequence.reply.evicted += n_evicted
+        shifted = self._shift_if_due(sequence)
+        events.append(CacheShifted(sequence.reply.request.request_id, n_evicted, shifted))
+
+    def _shift_is_due(self, sequence: Sequence, n_coming: int) -> bool:
+        """Lazy shift: positions move only when they would leave what the model was trained for."""
+        limit = max(self._model.n_ctx_train, self._context.n_ctx)
+        return self._can_evict and sequence.ledger.next_position + n_coming > limit
+
+    def _shift_if_due(self, sequence: Sequence) -> bool:
+        # As far ahead as the room goes, so that a shift falls together with an eviction.
+        room = self._context.n_ctx - sequence.ledger.n_resident
+        return self._shift_is_due(sequence, room) and sequence.compact()
+
+    def _take(self, sequence: Sequence, limit: int) -> _Share:
+        """Put the next pending tokens of `sequence` into the batch."""
+        start, end = sequence.pending[0]
+        end = min(end, start + limit)
+        is_last = len(sequence.pending) == 1 and end == sequence.pending[0][1]
+        position = sequence.ledger.next_position
+        output = None
+        for offset in range(start, end):
+            wants_logits = is_last and offset == end - 1
+            index = self._batch.add(
+                sequence.ledger.ids[offset], position + offset - start, sequence.seq_id, wants_logits
+            )
+            output = index if wants_logits else None
+        return _Share(sequence, start, end, output)
+
+    # --- after the decode ---
+
+    def _settle(self, shares: list[_Share], status: int, started: float, events: list[Event]) -> None:
+        if status != 0:
+            for share in shares:
+                self._fail(share.sequence, f"llama.cpp could not evaluate the tokens (code {status})", events)
+                share.sequence.clear()  # which of its cells were written is not known
+            return
+        tokens = {share.sequence.seq_id: self._advance(share) for share in shares}
+        self._account(shares, tokens, time.perf_counter() - started, events)
+        for share in shares:
+            self._take_token(share.sequence, tokens[share.sequence.seq_id], events)
+
+    def _advance(self, share: _Share) -> int | None:
+        """Book the share's tokens as decoded; returns the token that was sampled after them."""
+        sequence = share.sequence
+        sequence.ledger.mark_decoded(share.start, share.end)
+        _start, end = sequence.pending.pop(0)
+        if share.end < end:
+            sequence.pending.insert(0, (share.end, end))
+        if share.output is None or sequence.reply is None:
+            return None
+        return sequence.reply.sampler.sample(self._context, share.output)
+
+    def _account(
+        self, shares: list[_Share], tokens: dict[int, int | None], seconds: float, events: list[Event]
+    ) -> None:
+        n_sampled = 0
+        for share in shares:
+            reply, n_tokens = share.sequence.reply, share.end - share.start
+            if reply is None:
+                continue
+            if reply.decoding:
+                sampled = int(tokens[share.sequence.seq_id] is not None)
+                n_sampled += sampled
+                reply.count_decode(sampled, seconds)
+            else:
+                reply.count_prefill(n_tokens, seconds)
+                self._slice.measured(n_tokens, seconds)
+                events.append(PrefillProgress(reply.request.request_id, reply.prefilled, reply.to_prefill))
+        if n_sampled:
+            self._recent.append((time.perf_counter(), seconds, n_sampled))
+
+    def _take_token(self, sequence: Sequence, token: int | None, events: list[Event]) -> None:
+        reply = sequence.reply
+        if reply is None or token is None:
+            return
+        generated = reply.generated
+        text = reply.take(token)
+        if reply.generated > generated:
+            sequence.ledger.append([token])
+            sequence.pending = [(len(sequence.ledger) - 1, len(sequence.ledger))]
+        if text:
+            events.append(TextDelta(reply.request.request_id, text, reply.generated))
+        if reply.reason:
+            self._finish(sequence, events)
+
+    # --- ends ---
+
+    def _end_cancelled(self, events: list[Event]) -> None:
+        for reply in [reply for reply in self._waiting if reply.reason]:
+            self._waiting.remove(reply)
+            reply.close()
+            events.append(self._finished(reply))
+        for sequence in [s for s in self._sequences if s.reply and s.reply.reason]:
+            self._flush(sequence, FinishReason.CANCELLED, events)
+
+    def _fail(self, sequence: Sequence, what: str, events: list[Event]) -> None:
+        """End a reply because of a failure; its text so far is kept."""
+        message = f"The reply ended early: {what}. The text so far is kept; send a message to go on."
+        self._flush(sequence, FinishReason.ERROR, events, ErrorReport(ErrorCode.BUG, message))
+
+    def _flush(
+        self,
+        sequence: Sequence,
+        reason: FinishReason,
+        events: list[Event],
+        error: ErrorReport | None = None,
+    ) -> None:
+        """End a reply from outside: what its stream held back comes first."""
+        reply = sequence.reply
+        if reply is None:
+            return
+        text = reply.end(reason)
+        if text:
+            events.append(TextDelta(reply.request.request_id, text, reply.generated))
+        self._finish(sequence, events, error)
+
+    def _finish(self, sequence: Sequence, events: list[Event], error: ErrorReport | None = None) -> None:
+        """Let the sequence be idle. What is not decoded yet stays in the ledger for the next turn."""
+        reply = sequence.reply
+        if reply is None:
+            return
+        if reply.is_verbatim and reply.generated:
+            index = len(reply.request.messages)
+            sequence.seen[index] = Message(Role.ASSISTANT, reply.stream.text)
+        sequence.pending = []
+        sequence.reply = None
+        reply.close()
+        self.last_reply = reply
+        events.append(self._finished(reply, error))
+        self._release_forgotten()
+
+    def _finished(self, reply: Reply, error: ErrorReport | None = None) -> Finished:
+        stats = TurnStats(
+            tokens_prompt=reply.reused + reply.prefilled,
+            tokens_reused=reply.reused,
+            tokens_prefilled=reply.prefilled,
+            tokens_generated=reply.generated,
+            tokens_evicted=reply.evicted,
+            ttft_ms=reply.ttft_ms,
+            prefill_tps=reply.prefill_tps,
+            decode_tps=reply.decode_tps,
+            kv_cells_used=self.cells_used,
+            kv_cells=self.cells,
+        )
+        reason = reply.reason or FinishReason.ERROR
+        return Finished(reply.request.request_id, reason, reply.stream.text, stats, error)
+
+
+def _resident(sequences: list[Sequence]) -> int:
+    return sum(sequence.ledger.n_resident for sequence in sequences)

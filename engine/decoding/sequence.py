@@ -1,0 +1,165 @@
+"""A sequence: one chat's ledger together with its cells in the context.
+
+Every change to the cache goes through here, so that ledger and cells cannot drift apart: the
+ledger answers which positions a change concerns, the context is told, and what it says is checked.
+A cache that cannot do what was asked is cleared, and the caller evaluates again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Many
+from typing import TYPE_CHECKING
+
+from engine.decoding.kv_window import MIN_SINKS, Occupancy
+from engine.decoding.ledger import Interval, Ledger
+from engine.protocol import Message
+
+if TYPE_CHECKING:
+    from engine.decoding.reply import Reply
+    from engine.llama.context import Context
+
+
+class Sequence:
+    """One chat in the cache.
+
+    `pending`: intervals of token offsets that are still to be decoded, in order. `seen`: for each
+    message of the chat whose tokens stand in the ledger exactly, that message. `reply`: the request
+    that is being answered, None while the sequence is idle.
+    """
+
+    def __init__(self, context: Context, seq_id: int, chat_id: str) -> None:
+        self._context = context
+        self.seq_id = seq_id
+        self.chat_id = chat_id
+        self.ledger = Ledger()
+        self.seen: dict[int, Message] = {}
+        self.pending: list[Interval] = []
+        self.reply: Reply | None = None
+
+    @property
+    def n_pending(self) -> int:
+        """Tokens that are still to be decoded."""
+        return sum(end - start for start, end in self.pending)
+
+    @property
+    def n_skipped(self) -> int:
+        """Tokens before the newest that are not in the cache (evicted)."""
+        return self.ledger.end_decoded - self.ledger.n_resident
+
+    # --- what the window may take ---
+
+    def occupancy(self, capacity: int) -> Occupancy:
+        """The resident tokens as the eviction's arithmetic wants them: sinks, then turns."""
+        ledger, sinks = self.ledger, 0
+        turns: list[Interval] = []
+        for run in ledger.runs:
+            index = ledger.span_at(run.start)
+            while index < len(ledger.spans) and ledger.spans[index].start < run.end:
+                span = ledger.spans[index]
+                start, end = max(span.start, run.start), min(ledger.span_end(index), run.end)
+                evictable = end if span.is_sink else min(max(start, MIN_SINKS), end)
+                sinks += evictable - start
+                if evictable < end:
+                    _extend_turns(turns, evictable, end, span.starts_turn)
+                index += 1
+        return Occupancy(capacity, sinks, turns)
+
+    # --- changes to the cache ---
+
+    def truncate(self, length: int) -> bool:
+        """Forget all tokens from offset `length` on. False: everything had to be cleared instead."""
+        removed = self.ledger.truncate(length)
+        self.pending = []
+        kept = {span.message for span in self.ledger.spans}
+        self.seen = {index: message for index, message in self.seen.items() if index in kept}
+        return self._apply_removal(removed)
+
+    def evict(self, plan: Many[Interval]) -> bool:
+        """Take the planned intervals out of the cache. False: everything was cleared instead."""
+        removed = [positions for start, end in plan for positions in self.ledger.evict(start, end)]
+        return self._apply_removal(removed)
+
+    def compact(self) -> bool:
+        """Close the gaps between positions; returns whether any cell moved."""
+        moves = self.ledger.compact()
+        for move in moves:
+            self._context.shift(self.seq_id, move.start, move.end, move.delta)
+        return bool(moves)
+
+    def clear(self) -> None:
+        """Free all cells and begin a new ledger."""
+        self._context.remove(self.seq_id, -1, -1)  # a whole sequence can always be removed
+        self.ledger = Ledger()
+        self.seen = {}
+        self.pending = []
+
+    def restart(self, ids: Many[int]) -> None:
+        """Begin a new ledger with `ids`, keeping the cells that hold the same ids from the beginning.
+
+        The last token is always queued, since its logits are needed.
+        """
+        known = self._resident_prefix()
+        reused = 0
+        while reused < min(len(known), len(ids) - 1) and known[reused] == ids[reused]:
+            reused += 1
+        self.ledger = Ledger()
+        self.ledger.append(ids)
+        self.seen = {}
+        if reused:
+            self.ledger.mark_decoded(0, reused)
+            self._apply_removal([(reused, -1)])
+        else:
+            self._context.remove(self.seq_id, -1, -1)
+        self.pending = [(self.ledger.end_decoded, len(ids))]
+
+    def _resident_prefix(self) -> list[int]:
+        """Resident ids whose positions count up from 0 without a gap."""
+        ids: list[int] = []
+        for run in self.ledger.runs:
+            if run.position != len(ids):
+                break
+            ids += self.ledger.ids[run.start : run.end]
+        return ids
+
+    def evict_and_evaluate_again(self, plan: Many[Interval]) -> None:
+        """For a cache that cannot drop its middle: clear it and queue all that is to stay."""
+        for start, end in plan:
+            self.ledger.evict(start, end)
+        self.pending = _joined([*((run.start, run.end) for run in self.ledger.runs), *self.pending])
+        self._context.remove(self.seq_id, -1, -1)
+        self.ledger.runs = []
+
+    def _apply_removal(self, positions: Many[Interval]) -> bool:
+        """Remove positions and check that the cache holds just what the ledger says.
+
+        A sliding-window cache may answer True and be empty afterwards, and a recurrent one may
+        ignore a removal in its middle (ggml-org/llama.cpp#9170), so the range is asked for too.
+        """
+        done = all(self._context.remove(self.seq_id, start, end) for start, end in positions)
+        if done and self._context.position_range(self.seq_id) == self._expected_range():
+            return True
+        self._context.remove(self.seq_id, -1, -1)
+        self.ledger.runs = []
+        return False
+
+    def _expected_range(self) -> Interval:
+        runs = self.ledger.runs
+        return (runs[0].position, runs[-1].positions[1] - 1) if runs else (-1, -1)
+
+
+def _extend_turns(turns: list[Interval], start: int, end: int, starts_turn: bool) -> None:
+    """Join [start, end) to the last turn, unless a new one begins or something lies between."""
+    if turns and not starts_turn and turns[-1][1] == start:
+        turns[-1] = (turns[-1][0], end)
+    else:
+        turns.append((start, end))
+
+
+def _joined(intervals: Many[Interval]) -> list[Interval]:
+    joined: list[Interval] = []
+    for start, end in intervals:
+        if joined and joined[-1][1] == start:
+            joined[-1] = (joined[-1][0], end)
+        else:
+            joined.append((start, end))
+    return joined

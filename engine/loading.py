@@ -1,0 +1,152 @@
+"""Loading: from the path of a GGUF file to a model that can answer.
+
+The file's header is judged first, in Python, so that most broken files get a clear sentence and
+never reach llama.cpp. What only llama.cpp can find out it finds out here too, before the model is
+called loaded: tokenizing and decoding are tried once, since a bad vocabulary makes llama.cpp abort
+at its first use (ggml-org/llama.cpp#25821).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from engine.chat.chat_template import ChatFormat, NotText, TemplateContext, TemplateSource, open_chat_format
+from engine.chat.control_text import ControlTexts
+from engine.chat.prompt import PromptBuilder
+from engine.errors import BadRequest, ModelLoadError
+from engine.llama import backend
+from engine.llama.context import Batch, Context, ContextParams
+from engine.llama.model import Model
+from engine.models.gguf_header import GGUFHeader, read_header
+from engine.models.gguf_metadata import ArrayValue
+from engine.models.model_file import check_chat_model
+from engine.protocol import Event, LoadModel, LoadProgress, ModelInfo, ModelLoaded
+
+DEFAULT_N_CTX = 8192
+_UNKNOWN_N_CTX_TRAIN = 4096
+_PROGRESS_STEP = 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedModel:
+    """All that answering needs; `close` frees it in the right order."""
+
+    model: Model
+    context: Context
+    prompts: PromptBuilder
+    n_seq_max: int
+    resources: ExitStack
+
+    def close(self) -> None:
+        """Free context, model, template process and backend."""
+        self.resources.close()
+
+
+def load(command: LoadModel, put: Callable[[Event], None]) -> LoadedModel:
+    """Carry out `command`, reporting progress and finally `ModelLoaded` through `put`.
+
+    Raises ModelFileError, ModelLoadError, BadRequest or TemplateError; nothing stays loaded then.
+    """
+    started = time.perf_counter()
+    path = Path(command.path)
+    header = read_header(path)
+    check_chat_model(header)
+    with ExitStack() as resources:
+        llama = backend.Backend()
+        resources.callback(llama.close)
+        model = Model(llama, path, command.n_gpu_layers, _Progress(put))
+        resources.callback(model.close)
+        if not model.has_decoder:
+            raise ModelLoadError(f"{path.name} is a model that only embeds text; it cannot chat.")
+        context = Context(model, _context_params(command, model))
+        resources.callback(context.close)
+        _try_out(model, context)
+        chat_format = _open_format(command, header, model)
+        resources.callback(chat_format.close)
+        prompts = PromptBuilder(chat_format, model)
+        info = _describe(command, header, model, context, chat_format)
+        put(ModelLoaded(info, (time.perf_counter() - started) * 1000))
+        return LoadedModel(model, context, prompts, command.n_seq_max, resources.pop_all())
+
+
+class _Progress:
+    """Turns llama.cpp's many progress calls into at most a hundred events."""
+
+    def __init__(self, put: Callable[[Event], None]) -> None:
+        self._put = put
+        self._last = -1.0
+
+    def __call__(self, fraction: float) -> None:
+        if fraction - self._last >= _PROGRESS_STEP or (fraction >= 1.0 > self._last):
+            self._last = fraction
+            self._put(LoadProgress(min(1.0, fraction)))
+
+
+def _context_params(command: LoadModel, model: Model) -> ContextParams:
+    n_ctx_train = model.n_ctx_train or _UNKNOWN_N_CTX_TRAIN
+    n_ctx = min(DEFAULT_N_CTX, n_ctx_train) if command.n_ctx is None else command.n_ctx
+    if command.n_ctx is not None and not 0 < n_ctx <= n_ctx_train:
+        raise BadRequest(
+            f"The context must be between 1 and {n_ctx_train:,} tokens, which is what "
+            f"{model.path.name} was trained for; {n_ctx:,} is not."
+        )
+    n_threads = command.n_threads or psutil.cpu_count(logical=False) or 1
+    if n_threads < 1:
+        raise BadRequest(f"The number of threads must be at least 1, not {n_threads}.")
+    return ContextParams(n_ctx, command.n_seq_max, n_threads)
+
+
+def _try_out(model: Model, context: Context) -> None:
+    """Tokenize and decode once: what aborts does so now, and the weights are paged in."""
+    batch = Batch(1)
+    try:
+        ids = model.tokenize("Hello", parse_special=False) or [0]
+        batch.add(ids[0], 0, 0, True)
+        if context.decode(batch) != 0:
+            raise ModelLoadError(f"{model.path.name} was loaded, but cannot be evaluated.")
+        context.remove(0, -1, -1)
+    finally:
+        batch.close()
+
+
+def _open_format(command: LoadModel, header: GGUFHeader, model: Model) -> ChatFormat:
+    context = TemplateContext(
+        bos_token=model.text_of(model.bos),
+        eos_token=model.text_of(model.eos),
+        control_texts=ControlTexts(model.control_texts()),
+    )
+    return open_chat_format(_template_of(header), context, command.chat_format)
+
+
+def _template_of(header: GGUFHeader) -> TemplateSource:
+    value = header.metadata.get("tokenizer.chat_template")
+    if value is None or isinstance(value, str | bytes):
+        return value
+    return NotText("an array" if isinstance(value, ArrayValue) else "a number")
+
+
+def _describe(
+    command: LoadModel, header: GGUFHeader, model: Model, context: Context, chat_format: ChatFormat
+) -> ModelInfo:
+    name = header.metadata.get("general.name")
+    return ModelInfo(
+        path=str(model.path),
+        name=name if isinstance(name, str) and name.strip() else model.path.stem,
+        description=model.description,
+        size_bytes=model.size_bytes,
+        n_params=model.n_params,
+        n_ctx=context.n_ctx,
+        n_ctx_train=model.n_ctx_train,
+        n_seq_max=command.n_seq_max,
+        n_threads=context.n_threads,
+        kv_bytes=context.kv_bytes,
+        chat_format=chat_format.name,
+        chat_format_reason=chat_format.reason,
+        devices=backend.devices(),
+    )

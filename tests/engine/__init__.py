@@ -1,0 +1,1 @@
+"""Tests of the engine; none of them needs Qt."""
