@@ -1,0 +1,140 @@
+"""The SQLite database of the chats: opening, migrating, writing.
+
+A path goes in; a connection with the newest tables comes out, with a sentence for the user if something
+had to be repaired. Promises:
+- what was committed with `durable` survives a crash of Weir, of the system, and a loss of power;
+- a database of a newer Weir is refused and left as it is, byte for byte;
+- a broken database is never overwritten: `salvage` sets it aside and saves what can be read;
+- several instances of Weir may open and write the same database at once.
+
+Knows nothing about chats beyond the tables that the migrations make.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.data import migrations, salvage
+from app.data.inspection import DAMAGE_CODES, is_broken, pragma, primary_code
+from engine.errors import KnownError
+
+BUSY_TIMEOUT_S = 10.0  # how long to wait for another instance's write, which takes milliseconds
+OPENING_TIMEOUT_S = 60.0  # how long to wait while another instance migrates or salvages
+
+
+@dataclass(frozen=True, slots=True)
+class OpenResult:
+    """An open database; `notice` is one sentence for the user, None if there is nothing to tell."""
+
+    connection: sqlite3.Connection
+    notice: str | None
+
+
+def open_database(path: Path) -> OpenResult:
+    """Open the database at `path`, making, migrating or salvaging it as needed.
+
+    Raises KnownError when it belongs to a newer Weir, or cannot be read or written.
+    """
+    with explained(path), _one_opener_at_a_time(path):
+        notice = salvage.finish_replacing(path)
+        if is_broken(path):
+            notice = salvage.replace_broken(path, _open_for_writing)
+        return OpenResult(_open_for_writing(path), notice)
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection, *, durable: bool = True) -> Iterator[None]:
+    """Everything inside is committed together, or not at all.
+
+    On leaving, the change survives a crash of Weir; with `durable` it survives a loss of power too, for
+    the price of waiting for the disk.
+    """
+    # In WAL mode only FULL syncs at each commit. A later FULL commit syncs the earlier ones with it.
+    connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn what the disk or another program did to the database into a KnownError with one sentence.
+
+    Wrong use of SQL by Weir itself (ProgrammingError, IntegrityError) passes unchanged.
+    """
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        if isinstance(error, sqlite3.ProgrammingError | sqlite3.IntegrityError):
+            raise
+        raise KnownError(_sentence(error, path)) from error
+    except OSError as error:
+        raise KnownError(
+            f"The chats in {path} could not be opened ({error.strerror or error}). Nothing was changed: "
+            "check the folder, then start Weir again."
+        ) from error
+
+
+def _sentence(error: sqlite3.DatabaseError, path: Path) -> str:
+    code = primary_code(error)
+    if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+        return (
+            "Another program is using Weir's chats and did not let go. What was stored is safe: "
+            "close the other program, then try again."
+        )
+    if code == sqlite3.SQLITE_FULL:
+        return (
+            f"The disk of {path.parent} is full, so nothing more could be stored. What was stored before "
+            "is safe: free some space, then try again."
+        )
+    if code in DAMAGE_CODES:
+        return (
+            f"The chats in {path} are damaged. Start Weir again: it keeps the damaged file and saves "
+            "every chat that can still be read."
+        )
+    return (
+        f"The chats in {path} could not be read or written ({error}). What was stored before is left "
+        "as it is: check the disk and the folder's permissions, then try again."
+    )
+
+
+@contextmanager
+def _one_opener_at_a_time(path: Path) -> Iterator[None]:
+    # Else a second instance could set aside the database that the first has just rebuilt. SQLite's lock
+    # on an empty file is the one that works on every platform and goes away with a killed process.
+    lock_file = path.with_name(f"{path.name}-opening.lock")
+    with closing(sqlite3.connect(lock_file, timeout=OPENING_TIMEOUT_S, isolation_level=None)) as lock:
+        lock.execute("BEGIN EXCLUSIVE")
+        yield
+
+
+def _open_for_writing(path: Path) -> sqlite3.Connection:
+    """Open for writing, with the newest tables."""
+    connection = sqlite3.connect(path, timeout=BUSY_TIMEOUT_S, isolation_level=None)
+    with contextlib.ExitStack() as on_error:
+        on_error.callback(connection.close)
+        # A byte that went bad in one text must not hide the whole chat.
+        connection.text_factory = salvage.decode
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA fullfsync = ON")  # macOS: a plain fsync does not reach the disk
+        _migrate(connection)
+        on_error.pop_all()
+    return connection
+
+
+def _migrate(connection: sqlite3.Connection) -> None:
+    for version in range(pragma(connection, "user_version"), len(migrations.MIGRATIONS)):
+        with transaction(connection):
+            migrations.MIGRATIONS[version](connection)
+            connection.execute(f"PRAGMA user_version = {version + 1}")

@@ -1,0 +1,217 @@
+"""Chats and messages: what goes in comes out."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from app.data.chat_store import ChatStore, MessageState, TurnNumbers, open_chat_store
+from app.data.owner import Owner, is_running, this_process
+from engine.errors import KnownError
+from engine.protocol import Role
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "chats.db"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[ChatStore]:
+    store = open_chat_store(path).store
+    yield store
+    store.close()
+
+
+def test_chats_are_listed_by_their_newest_message(store: ChatStore) -> None:
+    first, second, third = (store.create_chat(title) for title in ("first", "second", "third"))
+    store.add_user_message(first.id, "newest")
+    assert [chat.id for chat in store.list_chats()] == [first.id, third.id, second.id]
+
+
+def test_the_first_user_message_names_a_chat_that_has_no_title(store: ChatStore) -> None:
+    named, unnamed = store.create_chat("Named"), store.create_chat()
+    for chat in (named, unnamed):
+        store.add_user_message(chat.id, " \n")
+        store.add_user_message(chat.id, "What is a weir?\nTell me.")
+        store.add_user_message(chat.id, "And a dam?")
+    assert {chat.id: chat.title for chat in store.list_chats()} == {
+        named.id: "Named",
+        unnamed.id: "What is a weir?",
+    }
+
+
+def test_renaming_changes_the_title_and_not_the_order(store: ChatStore) -> None:
+    older, newer = store.create_chat("older"), store.create_chat("newer")
+    store.rename_chat(older.id, "renamed \ud83d")
+    assert [chat.title for chat in store.list_chats()] == ["newer", "renamed \ufffd"]
+    assert newer in store.list_chats()
+
+
+def test_deleting_a_chat_deletes_its_messages_only(store: ChatStore) -> None:
+    gone, kept = store.create_chat(), store.create_chat()
+    store.add_user_message(gone.id, "gone")
+    message = store.add_user_message(kept.id, "kept")
+    store.delete_chat(gone.id)
+    assert store.messages(gone.id) == []
+    assert store.messages(kept.id) == [message]
+    assert store._connection.execute("SELECT count(*) FROM messages").fetchone() == (1,)
+
+
+def test_a_reply_grows_and_ends_with_its_numbers(store: ChatStore) -> None:
+    chat = store.create_chat()
+    question = store.add_user_message(chat.id, "Why?")
+    reply = store.begin_reply(chat.id, "model.gguf")
+    assert (reply.role, reply.content, reply.state) == (Role.ASSISTANT, "", MessageState.STREAMING)
+    assert reply.model == "model.gguf"
+    assert store.messages(chat.id) == [question, reply]
+
+    store.save_partial(reply.id, "Beca")
+    assert [message.content for message in store.messages(chat.id)] == ["Why?", "Beca"]
+
+    numbers = TurnNumbers(tokens_generated=3, decode_tps=12.5, ttft_ms=None, prefill_tps=100.0)
+    store.finish_reply(reply.id, "Because.", MessageState.COMPLETE, numbers)
+    finished = store.messages(chat.id)[1]
+    assert (finished.content, finished.state, finished.numbers) == (
+        "Because.",
+        MessageState.COMPLETE,
+        numbers,
+    )
+
+
+def test_a_stopped_reply_has_its_text_and_no_numbers(store: ChatStore) -> None:
+    reply = store.begin_reply(store.create_chat().id, None)
+    store.finish_reply(reply.id, "Hal", MessageState.INTERRUPTED, None)
+    [stored] = store.messages(reply.chat_id)
+    assert (stored.content, stored.state, stored.numbers) == ("Hal", MessageState.INTERRUPTED, None)
+
+
+def test_numbers_that_cannot_be_divided_never_become_nan(store: ChatStore) -> None:
+    reply = store.begin_reply(store.create_chat().id, None)
+    numbers = TurnNumbers(0, float("nan"), None, None)
+    store.finish_reply(reply.id, "", MessageState.INTERRUPTED, numbers)
+    assert store.messages(reply.chat_id)[0].numbers == TurnNumbers(0, None, None, None)
+
+
+def test_the_id_of_a_deleted_message_is_never_given_again(store: ChatStore) -> None:
+    chat = store.create_chat()
+    deleted = store.begin_reply(chat.id, None)
+    store.delete_message(deleted.id)
+    other = store.add_user_message(chat.id, "other")
+    store.save_partial(deleted.id, "late")
+    store.finish_reply(deleted.id, "late", MessageState.COMPLETE, None)
+    assert store.messages(chat.id) == [other]
+
+
+def test_writing_into_a_deleted_chat_is_explained(store: ChatStore) -> None:
+    chat = store.create_chat()
+    store.delete_chat(chat.id)
+    with pytest.raises(KnownError, match="Your text is safe"):
+        store.add_user_message(chat.id, "text")
+    with pytest.raises(KnownError, match="does not exist any more"):
+        store.begin_reply(chat.id, None)
+    assert store.list_chats() == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ok \ud83d",
+        "ALPHA\0BETA",
+        "\0",
+        "a\u202eb",
+        "<b> 'q' \"q\"; --",
+        "👨‍👩‍👧‍👦",
+        "äöü\r\n\t",
+        pytest.param("x\0é" * 1_250_000, id="5 MB"),
+    ],
+)
+def test_odd_texts_reload_equal(path: Path, text: str) -> None:
+    store = open_chat_store(path).store
+    chat = store.create_chat()
+    message = store.add_user_message(chat.id, text)
+    reply = store.begin_reply(chat.id, "model \udcff.gguf")
+    store.finish_reply(reply.id, text, MessageState.COMPLETE, None)
+    store.close()
+    store = open_chat_store(path).store
+    question, answer = store.messages(chat.id)
+    store.close()
+    assert question == message
+    assert question.content == answer.content == text.replace("\ud83d", "\ufffd")
+    assert answer.model == reply.model == "model \ufffd.gguf"
+    question.content.encode("utf-8")
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=50)
+@given(text=st.text(st.characters()))
+def test_any_text_reloads_equal(store: ChatStore, text: str) -> None:
+    message = store.add_user_message(store.create_chat().id, text)
+    assert store.messages(message.chat_id) == [message]
+
+
+def test_only_a_partial_reply_does_not_wait_for_the_disk(store: ChatStore) -> None:
+    chat = store.create_chat()
+    reply = store.begin_reply(chat.id, None)
+    statements: list[str] = []
+    store._connection.set_trace_callback(statements.append)
+
+    def syncs() -> list[str]:
+        seen = [statement for statement in statements if "synchronous" in statement]
+        statements.clear()
+        return seen
+
+    store.add_user_message(chat.id, "text")
+    assert syncs() == ["PRAGMA synchronous = FULL"]
+    store.save_partial(reply.id, "te")
+    assert syncs() == ["PRAGMA synchronous = NORMAL"]
+    store.finish_reply(reply.id, "text", MessageState.COMPLETE, None)
+    assert syncs() == ["PRAGMA synchronous = FULL"]
+
+
+def test_a_reply_of_a_running_instance_is_left_alone(store: ChatStore) -> None:
+    reply = store.begin_reply(store.create_chat().id, None)
+    store.save_partial(reply.id, "still going")
+    assert store.recover() == 0
+    assert store.messages(reply.chat_id)[0].state is MessageState.STREAMING
+
+
+def test_a_process_is_told_from_a_later_one_with_its_id() -> None:
+    me = this_process()
+    assert is_running(me)
+    assert not is_running(Owner(me.pid, me.started - 3600))
+    assert not is_running(Owner(-1, 0.0))
+
+
+PRINT_START = """
+import time
+from app.data.owner import this_process
+print(this_process().started, flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows clears killed processes away by itself")
+def test_a_killed_process_that_was_not_cleared_away_does_not_run() -> None:
+    child = subprocess.Popen([sys.executable, "-c", PRINT_START], stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    owner = Owner(child.pid, float(child.stdout.readline()))
+    assert is_running(owner)
+    child.kill()
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    assert not is_running(owner)
+    child.communicate()
+
+
+def test_a_byte_gone_bad_does_not_hide_the_chat(path: Path) -> None:
+    store = open_chat_store(path).store
+    message = store.add_user_message(store.create_chat().id, "before BAD after")
+    store.close()
+    path.write_bytes(path.read_bytes().replace(b"e BAD a", b"e \xffAD a"))
+    store = open_chat_store(path).store
+    assert [stored.content for stored in store.messages(message.chat_id)] == ["before \ufffdAD after"]
+    store.close()

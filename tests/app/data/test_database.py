@@ -1,0 +1,170 @@
+"""Opening, migrating and writing the database."""
+
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from app.data import database, migrations
+from app.data.chat_store import open_chat_store
+from app.data.database import explained, open_database, transaction
+from engine.errors import KnownError
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "chats.db"
+
+
+def test_a_new_database_has_the_newest_version_and_safe_settings(path: Path) -> None:
+    opened = open_database(path)
+    with closing(opened.connection) as connection:
+        pragmas = {
+            name: connection.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("user_version", "journal_mode", "foreign_keys", "application_id", "busy_timeout")
+        }
+    assert opened.notice is None
+    assert pragmas == {
+        "user_version": len(migrations.MIGRATIONS),
+        "journal_mode": "wal",
+        "foreign_keys": 1,
+        "application_id": migrations.APPLICATION_ID,
+        "busy_timeout": 10_000,
+    }
+
+
+@pytest.mark.parametrize(("durable", "level"), [(True, 2), (False, 1)])
+def test_only_durable_transactions_wait_for_the_disk(path: Path, durable: bool, level: int) -> None:
+    with closing(open_database(path).connection) as connection, transaction(connection, durable=durable):
+        assert connection.execute("PRAGMA synchronous").fetchone()[0] == level
+
+
+def test_version_one_is_migrated_with_its_chats(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(migrations, "MIGRATIONS", migrations.MIGRATIONS[:1])
+    old = open_chat_store(path).store
+    chat = old.create_chat("Old")
+    message = old.add_user_message(chat.id, "kept")
+    old.close()
+
+    def add_pins(connection: sqlite3.Connection) -> None:
+        connection.execute("ALTER TABLE chats ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0")
+
+    monkeypatch.setattr(migrations, "MIGRATIONS", [*migrations.MIGRATIONS, add_pins])
+    new = open_chat_store(path).store
+    assert new.messages(chat.id) == [message]
+    new.close()
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+        assert connection.execute("SELECT title, pinned FROM chats").fetchall() == [("Old", 0)]
+
+
+def test_a_failing_migration_leaves_the_old_version(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    open_database(path).connection.close()
+
+    def fail(connection: sqlite3.Connection) -> None:
+        connection.execute("DROP TABLE messages")
+        raise ZeroDivisionError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(migrations, "MIGRATIONS", [*migrations.MIGRATIONS, fail])
+        with pytest.raises(ZeroDivisionError):
+            open_database(path)
+    store = open_chat_store(path).store
+    assert store.messages("none") == []
+    store.close()
+
+
+@pytest.mark.parametrize("with_log", [False, True])
+def test_a_newer_database_is_refused_and_untouched(path: Path, with_log: bool) -> None:
+    kept_open = open_database(path).connection
+    kept_open.execute("PRAGMA user_version = 999")
+    if not with_log:
+        kept_open.close()
+    before = {name: name.read_bytes() for name in (path, path.with_name("chats.db-wal")) if name.exists()}
+    with pytest.raises(KnownError, match=r"newer Weir \(format 999.*update Weir"):
+        open_database(path)
+    assert len(before) == (2 if with_log else 1)
+    assert {name: name.read_bytes() for name in before} == before
+    if not with_log:
+        assert sorted(path.parent.glob("chats*")) == [path, path.with_name("chats.db-opening.lock")]
+    kept_open.close()
+
+
+def test_a_transaction_that_fails_changes_nothing(path: Path) -> None:
+    with closing(open_database(path).connection) as connection:
+        with pytest.raises(ZeroDivisionError), transaction(connection):
+            connection.execute("INSERT INTO chats VALUES ('a', '', 0.0, 0.0)")
+            raise ZeroDivisionError
+        assert connection.execute("SELECT count(*) FROM chats").fetchone() == (0,)
+
+
+def test_a_full_disk_is_explained_and_loses_nothing(path: Path) -> None:
+    store = open_chat_store(path).store
+    chat = store.create_chat()
+    message = store.add_user_message(chat.id, "kept")
+    n_pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
+    store._connection.execute(f"PRAGMA max_page_count = {n_pages}")
+    with pytest.raises(KnownError, match="is full"):
+        store.add_user_message(chat.id, "x" * 100_000)
+    assert store.messages(chat.id) == [message]
+    store.close()
+
+
+def test_a_program_that_never_lets_go_is_explained(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(database, "BUSY_TIMEOUT_S", 0.1)
+    store = open_chat_store(path).store
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(KnownError, match="Another program is using"):
+            store.create_chat()
+    store.close()
+
+
+def test_wrong_sql_is_not_blamed_on_the_disk(path: Path) -> None:
+    connection = open_database(path).connection
+    connection.close()
+    with pytest.raises(sqlite3.ProgrammingError), explained(path):
+        connection.execute("SELECT 1")
+
+
+def test_a_folder_in_the_databases_place_is_explained(path: Path) -> None:
+    path.mkdir()
+    with pytest.raises(KnownError, match="could not be"):
+        open_database(path)
+
+
+OPEN_AND_WRITE = """
+import sys
+from pathlib import Path
+from app.data.chat_store import open_chat_store
+opened = open_chat_store(Path(sys.argv[1]))
+print(opened.notice or "")
+chat = opened.store.create_chat(sys.argv[2])
+for n in range(100):
+    opened.store.add_user_message(chat.id, f"{n}")
+opened.store.close()
+"""
+
+
+@pytest.mark.parametrize("content", [b"", b"broken" * 1000])
+def test_instances_that_start_and_write_at_once_lose_nothing(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", OPEN_AND_WRITE, str(path), name], stdout=subprocess.PIPE, text=True
+        )
+        for name in ("a", "b", "c")
+    ]
+    notices = [writer.communicate(timeout=60)[0].strip() for writer in writers]
+    assert [writer.returncode for writer in writers] == [0, 0, 0]
+    store = open_chat_store(path).store
+    chats = store.list_chats()
+    assert sorted(chat.title for chat in chats) == ["a", "b", "c"]
+    for chat in chats:
+        assert [message.content for message in store.messages(chat.id)] == [f"{n}" for n in range(100)]
+    store.close()
+    n_broken = len(list(path.parent.glob("chats-broken-*")))
+    assert n_broken == sum(1 for notice in notices if notice) == (1 if content else 0)

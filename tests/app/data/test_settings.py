@@ -1,0 +1,169 @@
+"""Settings: kept, repaired, never in the way."""
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from app.data.settings import Settings, SettingsStore
+from engine.errors import KnownError
+from engine.protocol import Sampling
+
+CHOSEN = Settings(
+    theme="dark",
+    last_model="/models/\udcff.gguf",  # a file name that is no valid text
+    model_folders=("/models", "/more"),
+    n_ctx=4096,
+    system_prompt="Be brief.\0\n<b>",
+    sampling=Sampling(temperature=0, top_k=1, seed=7),
+    max_tokens=100,
+    n_threads=2,
+    window_geometry="AdnQ",
+    chat_formats={"/models/a.gguf": "chatml"},
+)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "settings.json"
+
+
+def broken_files(path: Path) -> list[Path]:
+    return sorted(path.parent.glob("settings-broken-*.json"))
+
+
+def test_without_a_file_there_are_the_defaults(path: Path) -> None:
+    assert SettingsStore(path).load() == (Settings(), None)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("settings", [CHOSEN, Settings()])
+def test_what_is_saved_is_loaded(path: Path, settings: Settings) -> None:
+    SettingsStore(path).save(settings)
+    assert SettingsStore(path).load() == (settings, None)
+
+
+def test_unknown_keys_are_kept(path: Path) -> None:
+    stored = {"from_the_future": [1], "sampling": {"mirostat": 2, "top_k": 5}, "theme": "light"}
+    path.write_text(json.dumps(stored))
+    settings, notice = SettingsStore(path).load()
+    assert notice is None
+    assert (settings.theme, settings.sampling) == ("light", Sampling(top_k=5))
+    SettingsStore(path).save(replace(settings, theme="dark"))
+    saved = json.loads(path.read_text())
+    assert saved["from_the_future"] == [1]
+    assert (saved["sampling"]["mirostat"], saved["sampling"]["top_k"]) == (2, 5)
+    assert saved["theme"] == "dark"
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\0" * 500, b'{"theme": "da', b"[1]", b"null", b"\xff\xfe{}", b"[" * 100_000, b"text"]
+)
+def test_a_broken_file_is_set_aside_and_told_once(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    settings, notice = SettingsStore(path).load()
+    assert settings == Settings()
+    [aside] = broken_files(path)
+    assert aside.read_bytes() == content
+    assert notice == (
+        "Your settings file could not be read, so Weir starts with its defaults; "
+        f"the old file is kept as {aside}."
+    )
+    assert SettingsStore(path).load() == (Settings(), None)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("theme", "sepia"),
+        ("theme", ["dark"]),
+        ("last_model", 5),
+        ("model_folders", "/models"),
+        ("model_folders", [None]),
+        ("n_ctx", 0),
+        ("n_ctx", True),
+        ("n_ctx", 1.5),
+        ("n_ctx", 10**400),
+        ("system_prompt", None),
+        ("max_tokens", "many"),
+        ("n_threads", -1),
+        ("window_geometry", {}),
+        ("chat_formats", {"/a": 1}),
+        ("chat_formats", []),
+        ("sampling", "hot"),
+        ("sampling", None),
+        ("sampling.temperature", "hot"),
+        ("sampling.temperature", -1),
+        ("sampling.temperature", float("nan")),
+        ("sampling.temperature", None),
+        ("sampling.top_k", None),
+        ("sampling.top_k", 1.5),
+        ("sampling.top_p", True),
+        ("sampling.seed", -1),
+    ],
+)
+def test_a_wrong_value_takes_its_default_and_the_others_stay(path: Path, name: str, value: object) -> None:
+    group, _, option = name.partition(".")
+    stored: dict[str, object] = {"future": 1, "theme": "dark", "sampling": {"min_p": 0.5}}
+    stored[group] = {"min_p": 0.5, option: value} if option else value
+    path.write_text(json.dumps(stored))
+    before = path.read_bytes()
+
+    settings, notice = SettingsStore(path).load()
+
+    assert notice is not None and f"({name})" in notice
+    assert settings == Settings(
+        theme="system" if name == "theme" else "dark",
+        sampling=Sampling() if name == "sampling" else Sampling(min_p=0.5),
+    )
+    [aside] = broken_files(path)
+    assert aside.read_bytes() == before
+    assert SettingsStore(path).load() == (settings, None)
+    assert json.loads(path.read_text())["future"] == 1
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+NAMES = sorted(Settings.__dataclass_fields__)
+
+
+@hypothesis_settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=50
+)
+@given(stored=st.dictionaries(st.sampled_from(NAMES), json_values))
+def test_no_file_stops_the_start(path: Path, stored: dict[str, object]) -> None:
+    path.write_text(json.dumps(stored))
+    settings, _ = SettingsStore(path).load()
+    SettingsStore(path).save(settings)
+    assert SettingsStore(path).load() == (settings, None)
+
+
+def test_a_folder_in_the_files_place_does_not_stop_the_start(path: Path) -> None:
+    path.mkdir()
+    settings, notice = SettingsStore(path).load()
+    assert settings == Settings()
+    assert notice is not None and "could not be read" in notice
+    with pytest.raises(KnownError, match="could not be stored"):
+        SettingsStore(path).save(settings)
+
+
+def test_a_save_that_fails_leaves_the_old_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    SettingsStore(path).save(CHOSEN)
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        with pytest.raises(KnownError, match="No space left on device"):
+            SettingsStore(path).save(Settings())
+    assert SettingsStore(path).load() == (CHOSEN, None)
+    assert list(path.parent.iterdir()) == [path]
