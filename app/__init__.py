@@ -1,0 +1,1 @@
+"""Weir's front ends: the window and the terminal."""

@@ -1,0 +1,80 @@
+"""The command `weir`: the window, or a command of the terminal.
+
+In: the command line. Out: an exit status. Nothing heavy may be imported at the top: the engine's
+worker process imports this module again when it starts.
+"""
+
+from __future__ import annotations
+
+import io
+import multiprocessing
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+from app.cli.arguments import ChatOptions, build_parser, chat_options
+from engine.errors import BadRequest
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run Weir with `argv` (without the program's name; None takes the process's own)."""
+    multiprocessing.freeze_support()
+    parser = build_parser()
+    arguments = parser.parse_args(argv)
+    if arguments.command == "doctor":
+        return _in_terminal(lambda: _doctor(arguments.as_json))
+    if arguments.command == "chat":
+        try:
+            options = chat_options(arguments)
+        except BadRequest as error:
+            parser.exit(2, f"weir chat: {error}\n")
+        return _in_terminal(lambda: _chat(options))
+    return _open_window()
+
+
+def _open_window() -> int:
+    """Open the window, or where there is none to open, say so and chat in the terminal."""
+    from app.display import display_problem
+
+    problem = display_problem()
+    if problem is None:
+        from app.window import run_window
+
+        return run_window([])
+
+    from engine.models.starter import starter_model_path
+
+    print(f"weir: No window can be opened, so the chat runs in this terminal. {problem}", file=sys.stderr)
+    starter = starter_model_path()
+    return _in_terminal(lambda: _chat(ChatOptions(model=None if starter is None else str(starter))))
+
+
+def _chat(options: ChatOptions) -> int:
+    from app.cli.chat import run_chat
+
+    return run_chat(options)
+
+
+def _doctor(as_json: bool) -> int:
+    from app.cli.doctor import run_doctor
+
+    return run_doctor(as_json)
+
+
+def _in_terminal(command: Callable[[], int]) -> int:
+    """Run a command whose text no locale can make fail, and whose reader may leave (`| head -1`)."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="replace")
+    try:
+        status = command()
+        if sys.stdout is not None:  # the caller closed it
+            sys.stdout.flush()
+    except BrokenPipeError:
+        # Python writes what is left at exit, and would complain about the pipe again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,122 @@
+"""The words of the command line: what may be typed, and the values that it becomes.
+
+In: `argv`. Out: a namespace with `command` ("chat", "doctor" or None), and for the chat one frozen
+`ChatOptions`. Wrong words end the process with status 2 and the usage, as argparse does.
+Imported at every start, so it imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass, field
+
+from app.data.message_text import clean_text
+from engine.protocol import LoadModel, Sampling
+from engine.version import VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class ChatOptions:
+    """One terminal chat as it was asked for; `model` None leaves the choice to Weir."""
+
+    model: str | None = None
+    n_ctx: int | None = None
+    n_threads: int | None = None
+    chat_format: str | None = None
+    system: str | None = None
+    sampling: Sampling = field(default_factory=Sampling)
+    max_tokens: int | None = None
+    stop: tuple[str, ...] = ()
+    ignore_eos: bool = False
+    as_json: bool = False
+
+    def load_command(self, path: str) -> LoadModel:
+        """The command that loads the model file at `path` as these options say."""
+        return LoadModel(
+            path=path,
+            n_ctx=self.n_ctx,
+            n_threads=self.n_threads,
+            n_seq_max=1,
+            chat_format=self.chat_format,
+        )
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line."""
+    parser = argparse.ArgumentParser(
+        prog="weir", description="Chat with a model on your own machine. Without a command: the window."
+    )
+    parser.add_argument("--version", action="version", version=f"weir {VERSION}")
+    commands = parser.add_subparsers(dest="command", metavar="{chat,doctor}")
+    _add_chat(commands.add_parser("chat", help="chat in the terminal", description=_CHAT_DESCRIPTION))
+    doctor = commands.add_parser("doctor", help="show versions, devices and what is missing")
+    doctor.add_argument("--json", action="store_true", dest="as_json", help="one JSON object")
+    return parser
+
+
+_CHAT_DESCRIPTION = "Each line of standard input is one message of one chat; blank lines are skipped."
+
+
+def _add_chat(chat: argparse.ArgumentParser) -> None:
+    chat.add_argument(
+        "model", nargs="?", metavar="MODEL", help="a GGUF file; else the last one or the starter"
+    )
+    chat.add_argument("--ctx", type=_positive, metavar="N", help="context in tokens")
+    _add_sampling(chat)
+    chat.add_argument("--max-tokens", type=_positive, metavar="N", help="longest reply in tokens")
+    chat.add_argument("--stop", action="append", default=[], metavar="TEXT", help="end a reply before TEXT")
+    chat.add_argument("--ignore-eos", action="store_true", help="the model cannot end its turn")
+    chat.add_argument("--system", metavar="TEXT", help="the system prompt")
+    chat.add_argument("--threads", type=_positive, metavar="N", help="CPU threads")
+    chat.add_argument("--chat-format", metavar="NAME", help="a named format instead of the file's template")
+    chat.add_argument("--json", action="store_true", dest="as_json", help="one JSON object a line")
+
+
+def _add_sampling(chat: argparse.ArgumentParser) -> None:
+    default = Sampling()
+    for option, value, text in (
+        ("--temp", default.temperature, "0 is greedy"),
+        ("--top-p", default.top_p, "1 switches it off"),
+        ("--min-p", default.min_p, "0 switches it off"),
+        ("--repeat-penalty", default.repeat_penalty, "1 switches it off"),
+    ):
+        chat.add_argument(option, type=float, default=value, metavar="X", help=f"{text} (default {value})")
+    chat.add_argument("--top-k", type=int, default=default.top_k, metavar="N", help="0 switches it off")
+    chat.add_argument("--seed", type=int, metavar="N", help="the same seed gives the same replies")
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"must be 1 or more, not {number}")
+    return number
+
+
+# argparse names the type in its message for words that are no number at all.
+_positive.__name__ = "number"
+
+
+def chat_options(arguments: argparse.Namespace) -> ChatOptions:
+    """The options of `weir chat`; bytes in texts that are not UTF-8 become U+FFFD.
+
+    Raises BadRequest for a sampling value outside its range.
+    """
+    return ChatOptions(
+        model=arguments.model,
+        n_ctx=arguments.ctx,
+        n_threads=arguments.threads,
+        chat_format=arguments.chat_format,
+        system=None if arguments.system is None else clean_text(arguments.system),
+        sampling=Sampling(
+            temperature=arguments.temp,
+            top_k=arguments.top_k,
+            top_p=arguments.top_p,
+            min_p=arguments.min_p,
+            repeat_penalty=arguments.repeat_penalty,
+            seed=arguments.seed,
+        ),
+        max_tokens=arguments.max_tokens,
+        stop=tuple(clean_text(text) for text in arguments.stop),
+        ignore_eos=arguments.ignore_eos,
+        as_json=arguments.as_json,
+    )

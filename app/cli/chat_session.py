@@ -1,0 +1,235 @@
+"""One chat with one engine, from the user's lines to the history that the next message carries.
+
+In: the texts of messages. Out: the engine's events, passed on to an `Output`. It promises that the
+history holds only what was answered, that a dead engine is replaced at the next message, and that
+two deaths without a finished reply between them end the chat. It knows nothing about terminals,
+files or how the worker process is run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+from collections.abc import Callable
+from typing import Protocol
+
+from app.cli.arguments import ChatOptions
+from app.cli.output import Output
+from engine.errors import EngineGone
+from engine.protocol import (
+    Cancel,
+    Command,
+    EngineDied,
+    ErrorCode,
+    ErrorReport,
+    Event,
+    Failed,
+    Finished,
+    FinishReason,
+    Gauges,
+    Generate,
+    LoadModel,
+    Message,
+    ModelInfo,
+    ModelLoaded,
+    Role,
+    TextDelta,
+)
+
+_MAX_DEATHS = 2
+_CHAT_ID = "terminal"
+# A wait without a limit cannot be interrupted by Ctrl+C on Windows.
+_WAIT_S = 0.1
+
+
+class Engine(Protocol):
+    """The seam to the worker process; `engine.client.EngineClient` is the real one."""
+
+    def send(self, command: Command) -> None:
+        """Send a command. Raises EngineGone."""
+
+    def close(self) -> None:
+        """End the worker process."""
+
+
+EngineFactory = Callable[[Callable[[Event], None]], Engine]
+
+
+class ChatSession:
+    """A chat whose messages are said one after the other.
+
+    `exit_code` is that of the last thing that happened: 0 for an answer, 1 for a failure, 2 if the
+    engine called the options impossible. After `is_over` nothing more can be said.
+    """
+
+    def __init__(
+        self, load: LoadModel, options: ChatOptions, output: Output, make_engine: EngineFactory
+    ) -> None:
+        self.exit_code = 0
+        self.is_over = False
+        self._load_command = load
+        self._options = options
+        self._output = output
+        self._make_engine = make_engine
+        self._engine: Engine | None = None
+        self._events: queue.SimpleQueue[Event | Cancel] = queue.SimpleQueue()
+        self._deaths = 0
+        self._request_id = 0
+        system = (options.system or "").strip()
+        self._history = [Message(Role.SYSTEM, system)] if system else []
+
+    def load(self) -> bool:
+        """Start an engine and load the model; False if that failed, and then the chat is over."""
+        # A queue for each engine: what a dead one said last must not be taken for the new one's.
+        self._events = queue.SimpleQueue()
+        self._engine = self._make_engine(self._events.put)
+        try:
+            self._engine.send(self._load_command)
+        except EngineGone as error:
+            return self._load_failed(self._died_loading(str(error)))
+        while True:
+            match event := self._next_event():
+                case ModelLoaded():
+                    self._output.show(event)
+                    self._note_fallback(event.info)
+                    return True
+                case Failed():
+                    return self._load_failed(event.error)
+                case EngineDied():
+                    return self._load_failed(self._died_loading(_cause(event)))
+                case Cancel():
+                    raise KeyboardInterrupt
+                case _:
+                    self._output.show(event)
+
+    def say(self, text: str) -> None:
+        """Send one message with the whole history and show the reply until its end."""
+        if not (self._is_engine_alive() or self.load()):
+            return
+        assert self._engine is not None
+        self._request_id += 1
+        request = self._generate(Message(Role.USER, text))
+        try:
+            self._engine.send(request)
+        except EngineGone as error:
+            self._engine_died(request, "", str(error))
+        else:
+            self._follow(request)
+
+    def cancel(self) -> None:
+        """Stop the reply that is being written; may be called from a signal handler."""
+        self._events.put(Cancel(self._request_id))
+
+    def close(self) -> None:
+        """End the engine."""
+        if self._engine is not None:
+            self._engine.close()
+            self._engine = None
+
+    def _follow(self, request: Generate) -> None:
+        text = ""
+        while True:
+            match event := self._next_event():
+                case TextDelta():
+                    text += event.text
+                    self._output.show(event)
+                case Finished():
+                    self._output.show(event)
+                    return self._finished(request, event)
+                case Failed():
+                    self._output.show(event)
+                    self._output.note("That message is left out of the chat; the chat goes on.")
+                    self.exit_code = 1
+                    return None
+                case EngineDied():
+                    return self._engine_died(request, text, _cause(event))
+                case Cancel():
+                    self._send_cancel(event)
+                case _:
+                    self._output.show(event)
+
+    def _finished(self, request: Generate, event: Finished) -> None:
+        self._deaths = 0
+        self.exit_code = int(event.reason is FinishReason.ERROR)
+        if event.text or event.reason is FinishReason.STOP:
+            self._remember(request, event.text)
+        if event.reason is FinishReason.ERROR:
+            self._output.note("The engine failed in the middle of that reply; the text so far is kept.")
+
+    def _engine_died(self, request: Generate, text: str, cause: str) -> None:
+        self.close()
+        self.exit_code = 1
+        self._deaths += 1
+        self.is_over = self._deaths >= _MAX_DEATHS
+        if text:
+            self._remember(request, text)
+        kept = "The text so far is kept" if text else "That message is left out of the chat"
+        after = (
+            "it died twice in a row, so the chat ends." if self.is_over else "the next one starts it anew."
+        )
+        message = f"The engine died ({cause}). {kept}; {after}"
+        self._output.show(Failed(request.request_id, ErrorReport(ErrorCode.ENGINE_DIED, message)))
+
+    def _is_engine_alive(self) -> bool:
+        """Look at what came since the last reply: an engine that died meanwhile is closed."""
+        with contextlib.suppress(queue.Empty):
+            while self._engine is not None:
+                event = self._events.get_nowait()
+                if isinstance(event, EngineDied):
+                    self._deaths += 1
+                    self._output.note("The engine died since the last reply; a new one is started.")
+                    self.close()
+        return self._engine is not None
+
+    def _load_failed(self, error: ErrorReport) -> bool:
+        self._output.show(Failed(None, error))
+        self.close()
+        self.is_over = True
+        self.exit_code = 2 if error.code is ErrorCode.BAD_REQUEST else 1
+        return False
+
+    def _died_loading(self, cause: str) -> ErrorReport:
+        reason = cause or "it gave no reason"
+        message = (
+            f"The engine died while it loaded {self._load_command.path}: {reason}. Try another model file."
+        )
+        return ErrorReport(ErrorCode.MODEL_LOAD, message)
+
+    def _note_fallback(self, info: ModelInfo) -> None:
+        if info.chat_format_reason is not None:
+            self._output.note(
+                f'the "{info.chat_format}" chat format is used instead of the file\'s own template: '
+                f"{info.chat_format_reason} (--chat-format NAME chooses another)"
+            )
+
+    def _send_cancel(self, cancel: Cancel) -> None:
+        # If the engine is gone, its EngineDied is on the way and ends the reply.
+        if self._engine is not None:
+            with contextlib.suppress(EngineGone):
+                self._engine.send(cancel)
+
+    def _remember(self, request: Generate, reply: str) -> None:
+        self._history += [request.messages[-1], Message(Role.ASSISTANT, reply)]
+
+    def _generate(self, message: Message) -> Generate:
+        options = self._options
+        return Generate(
+            request_id=self._request_id,
+            chat_id=_CHAT_ID,
+            messages=(*self._history, message),
+            sampling=options.sampling,
+            max_tokens=options.max_tokens,
+            stop=options.stop,
+            ignore_eos=options.ignore_eos,
+        )
+
+    def _next_event(self) -> Event | Cancel:
+        while True:
+            with contextlib.suppress(queue.Empty):
+                event = self._events.get(timeout=_WAIT_S)
+                if not isinstance(event, Gauges):
+                    return event
+
+
+def _cause(event: EngineDied) -> str:
+    return event.cause or f"exit code {event.exit_code}"

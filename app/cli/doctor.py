@@ -1,0 +1,154 @@
+"""`weir doctor`: what Weir runs on, where its data lies, and what is missing.
+
+In: the installed packages, the machine, and a short-lived engine process for what only llama.cpp
+can say. Out: two columns for people or one JSON object, and an exit status: 1 if something that a
+chat needs is missing. It promises that a missing piece is a line and never a traceback. This
+process never loads llama.cpp.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import platform
+import sqlite3
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import TypeVar
+
+import psutil
+
+from app.data.paths import data_dir
+from app.display import display_problem
+from engine.client import probe_backend
+from engine.errors import KnownError
+from engine.models.starter import starter_model_path
+from engine.protocol import BackendReport, DeviceMemory
+from engine.version import VERSION
+
+_DISTRIBUTIONS = {
+    "llama_cpp_python": "llama-cpp-python",
+    "pyside6": "PySide6-Essentials",
+    "jinja2": "jinja2",
+    "gguf": "gguf",
+}
+_GIB = 2**30
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, slots=True)
+class DoctorReport:
+    """What was found; None for a piece that is missing. Memory in bytes.
+
+    `problems` are the sentences about what a chat cannot do without, and `display_problem` is why
+    no window can be opened, None if one can.
+    """
+
+    weir: str
+    python: str
+    platform: str
+    packages: dict[str, str | None]
+    sqlite: str
+    backend: BackendReport | None
+    ram_free: int
+    ram_total: int
+    cpu_cores: int | None
+    cpu_threads: int | None
+    data_folder: str | None
+    starter_model: str | None
+    display_problem: str | None
+    problems: tuple[str, ...]
+
+
+def run_doctor(as_json: bool) -> int:
+    """Print the report; 0, or 1 if something that a chat needs is missing."""
+    report = examine()
+    if as_json:
+        print(json.dumps(asdict(report), allow_nan=False))
+    else:
+        rows = list(_rows(report))
+        width = max(len(name) for name, _ in rows)
+        for name, text in rows:
+            print(f"{name:<{width}}  {text}".rstrip())
+    return 1 if report.problems else 0
+
+
+def examine(probe: Callable[[], BackendReport] = probe_backend) -> DoctorReport:
+    """Look at everything; `probe` asks a process of its own for what llama.cpp says."""
+    problems: list[str] = []
+    packages = {name: _version(distribution) for name, distribution in _DISTRIBUTIONS.items()}
+    problems += [
+        f"{_DISTRIBUTIONS[name]} is not installed; run `make run`."
+        for name, version in packages.items()
+        if version is None and name != "pyside6"
+    ]
+    starter = starter_model_path()
+    if starter is None:
+        problems.append("The starter model is not installed; run `make run`.")
+    memory = psutil.virtual_memory()
+    return DoctorReport(
+        weir=VERSION,
+        python=f"{platform.python_version()} ({sys.executable})",
+        platform=platform.platform(),
+        packages=packages,
+        sqlite=sqlite3.sqlite_version,
+        backend=_unless_known_error(probe, problems),
+        ram_free=memory.available,
+        ram_total=memory.total,
+        cpu_cores=psutil.cpu_count(logical=False),
+        cpu_threads=os.cpu_count(),
+        data_folder=_unless_known_error(lambda: str(data_dir()), problems),
+        starter_model=None if starter is None else str(starter),
+        display_problem=display_problem(),
+        problems=tuple(problems),
+    )
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _unless_known_error(look: Callable[[], Found], problems: list[str]) -> Found | None:
+    try:
+        return look()
+    except KnownError as error:
+        problems.append(str(error))
+        return None
+
+
+def _rows(report: DoctorReport) -> Iterator[tuple[str, str]]:
+    yield "Weir", report.weir
+    yield "Python", report.python
+    yield "Platform", report.platform
+    for name, version in report.packages.items():
+        yield _DISTRIBUTIONS[name], version or "not installed"
+    yield "SQLite", report.sqlite
+    if report.backend is None:
+        yield "llama.cpp", "does not start"
+    else:
+        yield "llama.cpp", report.backend.llama_cpp_version
+        yield "built with", report.backend.system_info.strip()
+        for device in report.backend.devices:
+            yield f"device {device.name}", _device(device)
+    yield "RAM", f"{_gib(report.ram_free)} free of {_gib(report.ram_total)}"
+    yield "CPU", f"{report.cpu_cores or '?'} cores, {report.cpu_threads or '?'} threads"
+    yield "Data folder", report.data_folder or "cannot be used"
+    yield "Starter model", report.starter_model or "not installed"
+    yield "Window", report.display_problem or "can be opened"
+    for problem in report.problems:
+        yield "MISSING", problem
+
+
+def _device(device: DeviceMemory) -> str:
+    free = "n/a" if device.free is None else _gib(device.free)
+    total = "n/a" if device.total is None else _gib(device.total)
+    return f"{device.description} ({device.kind}), {free} free of {total}"
+
+
+def _gib(size: int) -> str:
+    return f"{size / _GIB:.1f} GiB"
