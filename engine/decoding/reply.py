@@ -7,6 +7,7 @@ Times are the worker's own, from `time.perf_counter`. Knows nothing about the ca
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence as Many
 
 from engine.chat.text_stream import TextStream
 from engine.llama.model import Model
@@ -73,6 +74,10 @@ class Reply:
         return _rate(self._decode_steps, self._decode_seconds)
 
     # --- tokens ---
+
+    def show_prompt(self, ids: Many[int]) -> None:
+        """Let the repetition penalty see the end of the prompt, as it sees the reply."""
+        self.sampler.accept(ids[max(0, len(ids) - self.request.sampling.repeat_last_n) :])
 
     def take(self, token: int) -> str:
         """Account for a sampled token; returns the text that may be shown now.

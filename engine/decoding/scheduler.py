@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from engine.chat.prompt import PromptBuilder
 from engine.decoding import admission
 from engine.decoding.kv_window import plan_eviction
+from engine.decoding.pool import SequencePool
 from engine.decoding.reply import Reply
 from engine.decoding.sequence import Sequence
 from engine.decoding.slices import SliceSize
@@ -63,8 +64,7 @@ class Scheduler:
         self._batch = Batch(context.n_batch)
         self._slice = SliceSize(context.n_batch)
         self._can_evict = context.can_shift and not model.has_recurrent_state
-        self._free_ids = list(range(n_seq_max))
-        self._sequences: list[Sequence] = []  # least recently used first
+        self._pool = SequencePool(context, n_seq_max)
         self._waiting: deque[Reply] = deque()
         self._recent: deque[tuple[float, float, int]] = deque()  # (when, seconds, tokens) of decodes
         self.last_reply: Reply | None = None
@@ -77,31 +77,31 @@ class Scheduler:
 
     def cancel(self, request_id: int) -> None:
         """End a request with what it has; takes effect at the next step. Unknown ids are ignored."""
-        for reply in [*self._waiting, *(s.reply for s in self._sequences if s.reply)]:
+        for reply in self._replies():
             if reply.request.request_id == request_id:
                 reply.reason = FinishReason.CANCELLED
 
     def forget(self, chat_id: str) -> None:
         """Free the cells of a chat; a reply of it that is still being made is cancelled first."""
-        for sequence in self._sequences:
-            if sequence.chat_id == chat_id:
-                if sequence.reply:
-                    sequence.reply.reason = FinishReason.CANCELLED
-                sequence.chat_id = ""  # nothing can reuse it: freed as soon as it is idle
-        self._release_forgotten()
+        sequence = self._pool.forget(chat_id)
+        if sequence and sequence.reply:
+            sequence.reply.reason = FinishReason.CANCELLED
 
     def sequence(self, chat_id: str) -> Sequence | None:
         """The sequence of a chat, None if none of it is in the cache."""
-        return next((s for s in self._sequences if s.chat_id == chat_id), None)
+        return self._pool.find(chat_id)
 
     @property
     def busy(self) -> bool:
         """True while `step` has something to do."""
-        return bool(self._waiting) or any(sequence.reply for sequence in self._sequences)
+        return bool(self._replies())
+
+    def _replies(self) -> list[Reply]:
+        return [*self._waiting, *(s.reply for s in self._pool.active if s.reply)]
 
     def close(self) -> None:
         """Free the batch and the samplers."""
-        for reply in [*self._waiting, *(s.reply for s in self._sequences if s.reply)]:
+        for reply in self._replies():
             reply.close()
         self._batch.close()
 
@@ -110,7 +110,7 @@ class Scheduler:
     @property
     def cells_used(self) -> int:
         """Live cells of the whole cache."""
-        return sum(sequence.ledger.n_resident for sequence in self._sequences)
+        return self._pool.cells_used
 
     @property
     def cells(self) -> int:
@@ -145,75 +145,37 @@ class Scheduler:
     def _admit(self, events: list[Event]) -> None:
         while self._waiting:
             reply = self._waiting[0]
-            sequence = self._sequence_for(reply.request.chat_id)
+            sequence = self._pool.take(reply.request.chat_id)
             if sequence is None or not self._start(sequence, reply, events):
                 return
             self._waiting.popleft()
 
     def _start(self, sequence: Sequence, reply: Reply, events: list[Event]) -> bool:
         """Let `sequence` answer; False if the request has to wait until others are done."""
-        others = [s for s in self._sequences if s.reply]
-        room = admission.Room(self._context.n_ctx - _resident(others), self._can_evict)
+        room = admission.Room(self._pool.capacity_for(sequence), self._can_evict)
         try:
             reply.evicted = admission.admit(sequence, reply.request.messages, self._prompts, room)
         except WeirError as error:
-            if isinstance(error, PromptTooLong) and others:
+            if isinstance(error, PromptTooLong) and self._pool.active:
                 return False
             reply.close()
             events.append(Failed(reply.request.request_id, ErrorReport.of(error)))
             return True
-        self._free_idle(sequence, sequence.n_pending + room.reserve)
+        self._pool.make_free(sequence.n_pending + room.reserve, keep=sequence)
         sequence.reply = reply
         reply.reused, reply.to_prefill = sequence.ledger.n_resident, sequence.n_pending
-        reply.sampler.accept(
-            sequence.ledger.ids[-reply.request.sampling.repeat_last_n or len(sequence.ledger) :]
-        )
+        reply.show_prompt(sequence.ledger.ids)
         if reply.evicted:
             events.append(CacheShifted(reply.request.request_id, reply.evicted, self._shift_if_due(sequence)))
         return True
-
-    def _sequence_for(self, chat_id: str) -> Sequence | None:
-        """The chat's own sequence, else a new one; None while all are busy."""
-        sequence = self.sequence(chat_id)
-        if sequence is None:
-            if not self._free_ids:
-                idle = next((s for s in self._sequences if not s.reply), None)
-                if idle is None:
-                    return None
-                self._release(idle)
-            sequence = Sequence(self._context, self._free_ids.pop(0), chat_id)
-        elif sequence.reply:
-            return None
-        else:
-            self._sequences.remove(sequence)
-        self._sequences.append(sequence)
-        return sequence
-
-    def _release(self, sequence: Sequence) -> None:
-        sequence.clear()
-        self._sequences.remove(sequence)
-        self._free_ids.append(sequence.seq_id)
-
-    def _release_forgotten(self) -> None:
-        for sequence in [s for s in self._sequences if not s.chat_id and not s.reply]:
-            self._release(sequence)
-
-    def _free_idle(self, keep: Sequence, n_coming: int) -> None:
-        """Drop idle chats from the cache, least recently used first, until `n_coming` cells are free."""
-        for sequence in [s for s in self._sequences if s is not keep and not s.reply]:
-            if self._context.n_ctx - self.cells_used >= n_coming:
-                return
-            self._release(sequence)
 
     # --- one batch ---
 
     def _fill_batch(self, events: list[Event]) -> list[_Share]:
         self._batch.clear()
-        active = [s for s in self._sequences if s.reply]
-        # Tokens of replies first: they are one each, and a prompt's slice takes what is left.
-        active.sort(key=lambda sequence: sequence.n_pending)
         shares: list[_Share] = []
-        for sequence in active:
+        # Tokens of replies first: they are one each, and a prompt's slice takes what is left.
+        for sequence in sorted(self._pool.active, key=lambda sequence: sequence.n_pending):
             decoding_others = any(share.sequence.reply and share.sequence.reply.decoding for share in shares)
             limit = min(self._slice.size(decoding_others), self._batch.capacity - len(self._batch))
             if limit > 0 and self._make_room(sequence, min(limit, sequence.n_pending), events):
@@ -222,9 +184,8 @@ class Scheduler:
 
     def _make_room(self, sequence: Sequence, n_coming: int, events: list[Event]) -> bool:
         """Free cells for the next tokens of `sequence`; False if its reply had to end instead."""
-        self._free_idle(sequence, n_coming)
-        others = [s for s in self._sequences if s is not sequence]
-        capacity = self._context.n_ctx - _resident(others)
+        self._pool.make_free(n_coming, keep=sequence)
+        capacity = self._pool.capacity_for(sequence)
         if sequence.ledger.n_resident + n_coming > capacity:
             occupancy = sequence.occupancy(capacity)
             if occupancy.sinks + n_coming > capacity:
@@ -336,7 +297,7 @@ class Scheduler:
             self._waiting.remove(reply)
             reply.close()
             events.append(self._finished(reply))
-        for sequence in [s for s in self._sequences if s.reply and s.reply.reason]:
+        for sequence in [s for s in self._pool.active if s.reply and s.reply.reason]:
             self._flush(sequence, FinishReason.CANCELLED, events)
 
     def _fail(self, sequence: Sequence, what: str, events: list[Event]) -> None:
@@ -373,7 +334,7 @@ class Scheduler:
         reply.close()
         self.last_reply = reply
         events.append(self._finished(reply, error))
-        self._release_forgotten()
+        self._pool.release_forgotten()
 
     def _finished(self, reply: Reply, error: ErrorReport | None = None) -> Finished:
         stats = TurnStats(
@@ -390,7 +351,3 @@ class Scheduler:
         )
         reason = reply.reason or FinishReason.ERROR
         return Finished(reply.request.request_id, reason, reply.stream.text, stats, error)
-
-
-def _resident(sequences: list[Sequence]) -> int:
-    return sum(sequence.ledger.n_resident for sequence in sequences)
