@@ -7,6 +7,7 @@ shift makes sense is decided elsewhere. Knows nothing about text or chats.
 
 from __future__ import annotations
 
+import ctypes
 import re
 from dataclasses import dataclass
 
@@ -135,6 +136,22 @@ class Context:
             int(llama.llama_memory_seq_pos_min(self._memory, seq_id)),
             int(llama.llama_memory_seq_pos_max(self._memory, seq_id)),
         )
+
+    # --- state ---
+
+    def save(self, seq_id: int) -> bytes:
+        """The cells of a sequence with their positions, for `restore` in a context of the same shape."""
+        size = int(llama.llama_state_seq_get_size(self._handle, seq_id))
+        buffer = (ctypes.c_uint8 * size)()
+        return bytes(buffer[: llama.llama_state_seq_get_data(self._handle, buffer, size, seq_id)])
+
+    def restore(self, seq_id: int, state: bytes) -> bool:
+        """Put saved cells into an empty sequence. False if they do not fit this context; then none are."""
+        buffer = (ctypes.c_uint8 * len(state)).from_buffer_copy(state)
+        done = llama.llama_state_seq_set_data(self._handle, buffer, len(state), seq_id) > 0
+        if not done:
+            self.remove(seq_id, -1)
+        return done
 
 
 def _raw_params(params: ContextParams) -> object:
