@@ -148,7 +148,7 @@ class Context:
     def restore(self, seq_id: int, state: bytes) -> bool:
         """Put saved cells into an empty sequence. False if they do not fit this context; then none are."""
         buffer = (ctypes.c_uint8 * len(state)).from_buffer_copy(state)
-        done = llama.llama_state_seq_set_data(self._handle, buffer, len(state), seq_id) > 0
+        done = bool(llama.llama_state_seq_set_data(self._handle, buffer, len(state), seq_id) > 0)
         if not done:
             self.remove(seq_id, -1)
         return done

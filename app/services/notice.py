@@ -1,0 +1,26 @@
+"""One thing that the user must be told, with the next sensible step.
+
+Services make notices, views show them. This module knows nothing about either.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+
+class NoticeAction(enum.Enum):
+    """What the button beside a notice does."""
+
+    LOAD_AGAIN = enum.auto()  # start the model that stopped, once more
+    CHOOSE_MODEL = enum.auto()  # open the list of models
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """`message` is one clear sentence; `detail` is for the curious. `chat_id` None concerns all chats."""
+
+    message: str
+    detail: str = ""
+    action: NoticeAction | None = None
+    chat_id: str | None = None

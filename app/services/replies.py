@@ -1,0 +1,120 @@
+"""The replies that are being written now, and their way into the store.
+
+Pieces of text go in by request id; messages come out, with every reply's text stored at least every
+two seconds and at its end. A request that is not known (any more) changes nothing, so what a worker
+still says about a deleted chat lands nowhere. It knows nothing about prompts or models.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from app.data.chat_store import ChatStore, MessageState, StoredMessage, TurnNumbers
+from engine.errors import KnownError
+
+SAVE_EVERY_MS = 1_000
+
+_STREAMING = MessageState.STREAMING
+
+
+@dataclass(slots=True)
+class Reply:
+    """One reply: `message` as it is now, the user's message it answers, and whether it was sent."""
+
+    request_id: int
+    question: StoredMessage
+    message: StoredMessage
+    sent: bool = False
+    unsaved: bool = False
+
+    @property
+    def chat_id(self) -> str:
+        """The chat that the reply belongs to."""
+        return self.message.chat_id
+
+
+class Replies(QObject):
+    """All running replies; at most one a chat."""
+
+    changed = Signal(object)
+    """The `StoredMessage` of a reply that grew or ended."""
+
+    failed = Signal(str)
+    """One sentence: the text could not be stored. It stays on the screen."""
+
+    def __init__(self, store: ChatStore, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._store = store
+        self._running: dict[int, Reply] = {}
+        self._request_ids = itertools.count(1)
+        self._timer = QTimer(self)
+        self._timer.setInterval(SAVE_EVERY_MS)
+        self._timer.timeout.connect(self.save)
+
+    def __iter__(self) -> Iterator[Reply]:
+        return iter(tuple(self._running.values()))
+
+    def begin(self, question: StoredMessage, model: str | None) -> Reply:
+        """Start an empty reply to `question`. Raises KnownError when it cannot be stored."""
+        message = self._store.begin_reply(question.chat_id, model)
+        reply = Reply(next(self._request_ids), question, message)
+        self._running[reply.request_id] = reply
+        self._timer.start()
+        return reply
+
+    def get(self, request_id: int | None) -> Reply | None:
+        """The running reply of a request."""
+        return None if request_id is None else self._running.get(request_id)
+
+    def of_chat(self, chat_id: str | None) -> Reply | None:
+        """The running reply of a chat."""
+        return next((reply for reply in self._running.values() if reply.chat_id == chat_id), None)
+
+    def append(self, reply: Reply, text: str) -> None:
+        """The reply grew by `text`."""
+        reply.message = dataclasses.replace(reply.message, content=reply.message.content + text)
+        reply.unsaved = True
+        self.changed.emit(reply.message)
+
+    def finish(
+        self, reply: Reply, state: MessageState, text: str | None = None, numbers: TurnNumbers | None = None
+    ) -> None:
+        """The reply ended; `text` is all of it, None for what came so far."""
+        content = reply.message.content if text is None else text
+        reply.message = dataclasses.replace(reply.message, content=content, state=state, numbers=numbers)
+        self._forget(reply)
+        try:
+            self._store.finish_reply(reply.message.id, content, state, numbers)
+        except KnownError as error:
+            self.failed.emit(str(error))
+        self.changed.emit(reply.message)
+
+    def discard(self, reply: Reply) -> None:
+        """Drop a reply without a trace in the store; raises KnownError when that fails."""
+        self._forget(reply)
+        self._store.delete_message(reply.message.id)
+
+    def abandon(self, reply: Reply) -> None:
+        """Drop a reply whose chat is being deleted."""
+        self._forget(reply)
+
+    def save(self) -> None:
+        """Store what grew since the last time."""
+        try:
+            for reply in self:
+                if reply.unsaved:
+                    self._store.save_partial(reply.message.id, reply.message.content)
+                    reply.unsaved = False
+        except KnownError as error:
+            self._timer.stop()  # once is enough; the end of the reply tries again
+            self.failed.emit(str(error))
+
+    def _forget(self, reply: Reply) -> None:
+        self._running.pop(reply.request_id, None)
+        if not self._running:
+            self._timer.stop()

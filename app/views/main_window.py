@@ -1,0 +1,125 @@
+"""The window: where its parts stand, its shortcuts, its geometry.
+
+It owns the widgets and arranges them; `app.window` connects them with the services. `closing` comes
+once, before the window goes. It knows nothing about chats, models or settings.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QByteArray, Qt, Signal
+from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut
+from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+
+from app.item_models.chat_list_item_model import ChatListItemModel
+from app.item_models.transcript_item_model import TranscriptItemModel
+from app.views.composer import Composer
+from app.views.empty_page import EmptyPage
+from app.views.model_bar import ModelBar
+from app.views.notice_banner import NoticeBanner
+from app.views.sidebar import Sidebar
+from app.views.status_strip import StatusStrip
+from app.views.theme import UNIT
+from app.views.transcript_view import TranscriptView
+
+
+class MainWindow(QMainWindow):
+    """Weir's one window."""
+
+    closing = Signal()
+    """The window is being closed: end everything now."""
+
+    def __init__(self, chats: ChatListItemModel, transcript: TranscriptItemModel) -> None:
+        super().__init__()
+        self.setWindowTitle("Weir")
+        self._closed = False
+        self.sidebar = Sidebar(chats)
+        self.model_bar = ModelBar()
+        self.transcript = TranscriptView(transcript)
+        self.banner = NoticeBanner()
+        self.composer = Composer()
+        self.status = StatusStrip()
+        self.empty = EmptyPage()
+        self.pages = QStackedWidget()
+        self.pages.addWidget(self.empty)
+        self.pages.addWidget(self.transcript)
+        self._arrange()
+        self._make_shortcuts()
+        for signal in (transcript.modelReset, transcript.rowsInserted, transcript.rowsRemoved):
+            signal.connect(lambda *_: self._choose_page(transcript.rowCount()))
+        self.resize(UNIT * 140, UNIT * 95)
+        self.setMinimumSize(UNIT * 60, UNIT * 40)
+        self.composer.setFocus()
+
+    def geometry_text(self) -> str:
+        """Where the window stands, for `restore_geometry_text`."""
+        return bytes(self.saveGeometry().toBase64().data()).decode("ascii")
+
+    def restore_geometry_text(self, text: str | None) -> None:
+        """Stand where the window stood; anything unreadable is ignored."""
+        if text:
+            self.restoreGeometry(QByteArray.fromBase64(text.encode("ascii", "ignore")))
+
+    def show_chat(self, chat_id: str | None, draft: str) -> None:
+        """Another chat is open, with what was written in it but not sent."""
+        self.sidebar.select(chat_id)
+        self.banner.set_chat(chat_id)
+        self.composer.set_text(draft)
+        self.composer.setFocus()
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Tell once, then go."""
+        if not self._closed:
+            self._closed = True
+            self.hide()  # at once; ending the engine may take a moment
+            self.closing.emit()
+        super().closeEvent(event)
+
+    def _arrange(self) -> None:
+        main = QWidget()
+        main.setObjectName("main")
+        column = QVBoxLayout(main)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.model_bar)
+        column.addWidget(self.pages, 1)
+        column.addWidget(self._make_foot())
+        column.addWidget(self.status)
+        splitter = QSplitter(Qt.Orientation.Horizontal)
+        splitter.setHandleWidth(1)
+        splitter.addWidget(self.sidebar)
+        splitter.addWidget(main)
+        splitter.setStretchFactor(1, 1)
+        splitter.setChildrenCollapsible(False)
+        splitter.setSizes([UNIT * 28, UNIT * 112])
+        self.setCentralWidget(splitter)
+
+    def _make_foot(self) -> QWidget:
+        """The banner and the composer, in a column as wide as the messages."""
+        inner = QWidget()
+        inner.setMaximumWidth(self.transcript.widest_column() + UNIT * 4)
+        column = QVBoxLayout(inner)
+        column.setContentsMargins(UNIT * 2, UNIT, UNIT * 2, UNIT * 3 // 2)
+        column.setSpacing(UNIT)
+        column.addWidget(self.banner)
+        column.addWidget(self.composer)
+        foot = QWidget()
+        row = QHBoxLayout(foot)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
+        row.addStretch(1)
+        row.addWidget(inner, 1000)
+        row.addStretch(1)
+        return foot
+
+    def _choose_page(self, n_messages: int) -> None:
+        self.pages.setCurrentWidget(self.transcript if n_messages else self.empty)
+
+    def _make_shortcuts(self) -> None:
+        for keys, act in (
+            (QKeySequence.StandardKey.New, self.sidebar.new_chat_requested.emit),
+            (Qt.Key.Key_Escape, self.composer.stop_requested.emit),
+            ("Ctrl+L", self.composer.setFocus),
+            ("Ctrl+M", self.model_bar.open_menu),
+            ("Ctrl+Q", self.close),
+        ):
+            QShortcut(QKeySequence(keys), self, act)

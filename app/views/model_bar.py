@@ -1,0 +1,125 @@
+"""The line at the top: which model answers, how far the next one is loaded, which chat format is used.
+
+`ModelInfo`, the path being loaded and the models to choose from go in; choices come out as signals.
+It knows nothing about loading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QFrame,
+    QHBoxLayout,
+    QMenu,
+    QProgressBar,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.views import number_format
+from app.views.eliding_label import ElidingLabel
+from app.views.format_line import FormatLine
+from app.views.theme import UNIT
+from engine.protocol import ModelInfo
+
+
+class ModelBar(QFrame):
+    """The model picker with its facts."""
+
+    model_chosen = Signal(str)
+    """The path of a model to load."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("modelBar")
+        self._info: ModelInfo | None = None
+        self._choices: tuple[str, ...] = ()
+        self.button = QToolButton()
+        self.button.setObjectName("modelButton")
+        self.button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.button.setToolTip(self.tr("Choose the model that answers (Ctrl+M)"))
+        self.menu = QMenu(self.button)
+        self.menu.setToolTipsVisible(True)
+        self.menu.aboutToShow.connect(self._fill_menu)
+        self.button.setMenu(self.menu)
+        self.facts = ElidingLabel()
+        self.facts.setProperty("muted", True)
+        self.bar = QProgressBar()
+        self.bar.setTextVisible(False)
+        self.bar.setRange(0, 1000)
+        self.bar.setFixedSize(UNIT * 16, UNIT // 2)
+        self.bar.setAccessibleName(self.tr("Loading the model"))
+        self.format_line = FormatLine()
+        self._arrange()
+        self.show_model(None, None)
+
+    def show_model(self, info: ModelInfo | None, loading: str | None) -> None:
+        """Show the model that answers and the path of the one being loaded."""
+        self._info = info
+        name = info.name if info else Path(loading).stem if loading else self.tr("Choose a model")
+        self.button.setText(f"{name}  \N{BLACK DOWN-POINTING SMALL TRIANGLE}")
+        self.button.setAccessibleName(self.tr("Model: {0}").format(name))
+        if loading:
+            self.facts.setText(self.tr("loading {0}").format(Path(loading).name))
+        else:
+            self.facts.setText(self._facts(info) if info else "")
+        self.bar.setValue(0)
+        self.bar.setVisible(loading is not None)
+        self.format_line.show_format(info)
+
+    def show_progress(self, fraction: float) -> None:
+        """How much of the model is loaded, 0 to 1."""
+        self.bar.setValue(round(fraction * 1000))
+
+    def set_choices(self, paths: Sequence[str]) -> None:
+        """The models that the menu offers."""
+        self._choices = tuple(paths)
+
+    def open_menu(self) -> None:
+        """Let the user choose."""
+        self.button.showMenu()
+
+    def _arrange(self) -> None:
+        row = QHBoxLayout()
+        row.setSpacing(UNIT)
+        row.addWidget(self.button)
+        row.addWidget(self.bar)
+        row.addWidget(self.facts)
+        row.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(UNIT, UNIT // 2, UNIT * 2, UNIT // 2)
+        column.setSpacing(UNIT // 2)
+        column.addLayout(row)
+        column.addWidget(self.format_line)
+
+    def _facts(self, info: ModelInfo) -> str:
+        parts = [
+            self.tr("context {0}").format(f"{info.n_ctx:,}"),
+            self.tr("weights {0}").format(number_format.size(info.size_bytes)),
+            self.tr("KV {0}").format(number_format.size(info.kv_bytes)),
+        ]
+        return "  \N{MIDDLE DOT}  ".join(parts)
+
+    def _fill_menu(self) -> None:
+        self.menu.clear()
+        for path in self._choices:
+            action = self.menu.addAction(Path(path).stem.replace("&", "&&"))
+            action.setToolTip(path)
+            action.setCheckable(True)
+            action.setChecked(self._info is not None and self._info.path == path)
+            action.triggered.connect(lambda _checked, path=path: self.model_chosen.emit(path))
+        self.menu.addSeparator()
+        self.menu.addAction(self.tr("Open a model file \N{HORIZONTAL ELLIPSIS}"), self._open_file)
+
+    def _open_file(self) -> None:
+        dialog = QFileDialog(self.window(), self.tr("Open a model file"))
+        dialog.setNameFilter(self.tr("Models (*.gguf)"))
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.fileSelected.connect(self.model_chosen)
+        dialog.open()

@@ -1,0 +1,1 @@
+"""Tests of app.item_models."""

@@ -1,0 +1,203 @@
+"""Saves pictures of the window's main states: `python -m tests.screenshots [FOLDER]`, run by hand.
+
+Works without a screen. Look at the pictures: alignment, spacing, contrast, truncated words.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+os.environ["WEIR_HOME"] = tempfile.mkdtemp(prefix="weir-screenshots-")
+
+from PySide6.QtCore import QCoreApplication, QEvent
+from PySide6.QtWidgets import QApplication
+
+from app.data.chat_store import ChatStore, MessageState, TurnNumbers
+from app.views.theme import apply_theme
+from app.window import Weir
+from engine.protocol import DeviceMemory, Gauges, PrefillProgress
+from tests.app.scripted_engine import ScriptedEngine
+
+REPLY = """Here is a first plan for **Yazd**, with time to rest at noon.
+
+## The second day
+
+1. Walk to the *Jameh Mosque* before eight, while it is cool.
+2. Tea on a roof; the wind towers (`badgir`) are best seen from above.
+3. The water museum shows how a `qanat` works.
+
+| Hour | Place | Cost |
+|------|-------|-----:|
+| 8:00 | Jameh Mosque | 2 |
+| 11:00 | Water museum | 3 |
+| 17:00 | Towers of Silence | 4 |
+
+```python
+def days(budget: float, per_day: float) -> int:
+    # std::vector<T>& stays visible, and so does a < b && c > d
+    return int(budget // per_day)
+```
+
+> A guest is a gift of God.
+
+See [the city's page](https://example.org) for the opening hours.
+"""
+RTL = """مرحبا بالعالم. هذا نص عربي طويل بما يكفي ليملأ أكثر من سطر واحد حتى
+نرى كيف ينكسر السطر من اليمين إلى اليسار.
+
+Python هي لغة برمجة.
+
+- שלום עולם
+- سلام دنیا
+
+```python
+print('שלום')
+```
+
+Hello there.
+"""
+GAUGES = Gauges(41.2, 380.0, 210.0, 5300, 8192, 128_000_000, 188_743_680, 412_000_000, ())
+
+
+class Studio:
+    """One window with a scripted engine."""
+
+    def __init__(self, application: QApplication, folder: Path) -> None:
+        self.application = application
+        self.folder = folder
+        self.engine = ScriptedEngine()
+        self.weir = Weir(self.engine, Path("/models/SmolLM2-135M-Instruct-Q4_1.gguf"))
+        self.weir.window.resize(1120, 760)
+        self.weir.show()
+        self.settle()
+
+    def settle(self) -> None:
+        for _ in range(10):
+            self.application.processEvents()
+            QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+
+    def save(self, name: str) -> None:
+        self.settle()
+        self.weir.window.grab().save(str(self.folder / f"{name}.png"))
+
+    @property
+    def store(self) -> ChatStore:
+        assert self.weir.store is not None
+        return self.weir.store
+
+    def chat(self, *turns: tuple[str, str]) -> str:
+        chat = self.store.create_chat()
+        for question, answer in turns:
+            self.store.add_user_message(chat.id, question)
+            reply = self.store.begin_reply(chat.id, "SmolLM2 135M Instruct")
+            self.store.finish_reply(reply.id, answer, MessageState.COMPLETE, TurnNumbers(118, 41.2, 210, 380))
+        return chat.id
+
+    def open(self, chat_id: str | None) -> None:
+        assert self.weir.controller is not None
+        self.weir.controller.refresh()
+        self.weir.controller.open(chat_id)
+        self.settle()
+
+    def write(self, text: str) -> None:
+        self.weir.window.composer.edit.set_text(text)
+        self.weir.window.composer.send_requested.emit()
+        self.settle()
+
+
+def main() -> None:
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "tests/screenshots")
+    folder.mkdir(parents=True, exist_ok=True)
+    application = QApplication([])
+    apply_theme(application, "light")
+    studio = Studio(application, folder)
+    for state in (empty, streaming, long_chat, right_to_left, dark, error, small):
+        state(studio)
+    studio.weir.window.close()
+
+
+def empty(studio: Studio) -> None:
+    studio.save("1-loading")
+    studio.engine.newest.load(name="SmolLM2 135M Instruct")
+    studio.save("2-empty")
+
+
+def streaming(studio: Studio) -> None:
+    studio.chat(("Lifetimes in Rust, in three sentences", "A lifetime names a region of code."))
+    trip = studio.chat(("Help me plan a trip to Yazd. The code word is PELICAN-7.", REPLY))
+    studio.open(trip)
+    studio.write("And what should I read before I go?")
+    request = studio.engine.newest.requests[-1].request_id
+    studio.engine.newest.say(PrefillProgress(request, 2100, 6000))
+    studio.save("3-reading")
+    studio.engine.newest.write(
+        "Three books come to mind:\n\n1. **The Way of the World**, by Nicolas Bouvier\n2. "
+    )
+    studio.engine.newest.say(GAUGES)
+    studio.save("4-streaming")
+    studio.engine.newest.finish("Three books come to mind.")
+
+
+def long_chat(studio: Studio) -> None:
+    chat = studio.chat(*((f"Question {n}: what comes after {n}?", REPLY) for n in range(100)))
+    studio.open(chat)
+    bar = studio.weir.window.transcript.verticalScrollBar()
+    bar.setValue(bar.maximum() // 2)
+    studio.save("5-long")
+
+
+def right_to_left(studio: Studio) -> None:
+    studio.open(studio.chat(("سلام! لطفاً به فارسی و انگلیسی جواب بده.", RTL)))
+    studio.weir.window.composer.edit.set_text("این یک پیش‌نویس است\nand this line is English")
+    studio.save("6-right-to-left")
+
+
+def dark(studio: Studio) -> None:
+    apply_theme(studio.application, "dark")
+    studio.save("7-dark-right-to-left")
+    studio.open(studio.chat(("Help me plan a trip to Yazd.", REPLY)))
+    card = DeviceMemory("CUDA0", "RTX 4060", "gpu", 3_100_000_000, 8_585_000_000)
+    studio.engine.newest.say(
+        Gauges(None, 1380, 95, 5300, 8192, 128_000_000, 188_743_680, 1_512_000_000, (card,))
+    )
+    studio.save("8-dark")
+    apply_theme(studio.application, "light")
+
+
+def error(studio: Studio) -> None:
+    studio.weir.loader.load("/models/broken.gguf")
+    studio.save("9-loading-another")
+    studio.engine.newest.refuse(
+        "broken.gguf is cut short: its header promises 98,000,000 bytes, it has 49,000,000."
+    )
+    studio.save("10-refused")
+    studio.weir.window.banner.clear_general()
+    studio.weir.loader.load("/models/odd-template.gguf")
+    studio.engine.newest.load(
+        chat_format="chatml", chat_format_reason="the file has no chat template of its own"
+    )
+    studio.settle()
+    studio.save("11-chat-format")
+    studio.write("Hello")
+    studio.engine.newest.write("Hello! How")
+    studio.settle()
+    studio.engine.newest.die()
+    studio.save("12-died")
+
+
+def small(studio: Studio) -> None:
+    studio.weir.window.resize(900, 600)
+    studio.save("13-small")
+    studio.engine.newest.load()
+    studio.settle()
+    studio.engine.newest.say(GAUGES)
+    studio.weir.window.resize(683, 384)
+    studio.save("14-scaled-twice-on-1366x768")
+
+
+if __name__ == "__main__":
+    main()
