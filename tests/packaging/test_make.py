@@ -21,7 +21,11 @@ needs_sh = pytest.mark.skipif(os.name == "nt", reason="sh and its tools")
 
 
 def make(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["make", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    # Without what an outer make hands on, as when these tests run under `make test`.
+    env = {
+        name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")
+    }
+    return subprocess.run(["make", *words], cwd=ROOT, env=env, capture_output=True, text=True, check=False)
 
 
 @needs_make
