@@ -6,6 +6,7 @@
     │   ├── ModelLoadError    llama.cpp refused the file, or died of it
     │   ├── TemplateError     the chat template is missing, broken or too slow
     │   ├── PromptTooLong     the system prompt or the message cannot fit into the context
+    │   ├── ContextFull       the chat has filled the context, and the policy is to stop there
     │   ├── BadRequest        a command whose values make no sense
     │   └── EngineGone        the engine process is not there (any more)
     └── BugError              a promise inside Weir was broken; please report it
@@ -49,6 +50,16 @@ class PromptTooLong(KnownError):
         )
         self.n_tokens = n_tokens
         self.n_free = n_free
+
+
+class ContextFull(KnownError):
+    """The policy `stop` ends the chat where the context does."""
+
+    def __init__(self, n_messages: int, n_cells: int) -> None:
+        super().__init__(
+            f"This chat of {n_messages:,} messages has filled its context of {n_cells:,} tokens, and its "
+            "policy is to stop there. Nothing was lost: choose the endless policy to go on."
+        )
 
 
 class BadRequest(KnownError):

@@ -26,7 +26,7 @@ from engine.llama.model import Model
 from engine.models.gguf_header import GGUFHeader, read_header
 from engine.models.gguf_metadata import ArrayValue
 from engine.models.model_file import check_chat_model
-from engine.protocol import Event, LoadModel, LoadProgress, ModelInfo, ModelLoaded
+from engine.protocol import Endurance, Event, LoadModel, LoadProgress, ModelInfo, ModelLoaded
 
 DEFAULT_N_CTX = 8192
 _UNKNOWN_N_CTX_TRAIN = 4096
@@ -99,7 +99,7 @@ def _context_params(command: LoadModel, model: Model) -> ContextParams:
     n_threads = command.n_threads or psutil.cpu_count(logical=False) or 1
     if n_threads < 1:
         raise BadRequest(f"The number of threads must be at least 1, not {n_threads}.")
-    return ContextParams(n_ctx, command.n_seq_max, n_threads)
+    return ContextParams(n_ctx, command.n_seq_max, n_threads, kv_type=command.kv_type)
 
 
 def _try_out(model: Model, context: Context) -> None:
@@ -135,6 +135,7 @@ def _describe(
     command: LoadModel, header: GGUFHeader, model: Model, context: Context, chat_format: ChatFormat
 ) -> ModelInfo:
     name = header.metadata.get("general.name")
+    endurance, endurance_reason = _endurance(model, context)
     return ModelInfo(
         path=str(model.path),
         name=name if isinstance(name, str) and name.strip() else model.path.stem,
@@ -149,4 +150,21 @@ def _describe(
         chat_format=chat_format.name,
         chat_format_reason=chat_format.reason,
         devices=backend.devices(),
+        endurance=endurance,
+        endurance_reason=endurance_reason,
     )
+
+
+def _endurance(model: Model, context: Context) -> tuple[Endurance, str | None]:
+    """What happens when a chat outgrows the context, told before the first message."""
+    costs = f"the newest turns, up to {context.n_ctx:,} tokens, are read again whenever the context is full"
+    if model.has_recurrent_state:
+        return Endurance.CANNOT, f"This model's state cannot forget single turns: {costs}."
+    if not context.can_shift:
+        return Endurance.CANNOT, f"This model's positions cannot be moved: {costs}."
+    if model.n_swa:
+        extra = context.swa_extra_bytes / 2**20
+        return Endurance.NEEDS_FULL_SWA, (
+            f"Endless chats with this model keep all cells of its sliding-window layers: +{extra:,.0f} MiB."
+        )
+    return Endurance.SHIFTS, None

@@ -37,10 +37,11 @@ class Role(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a chat."""
+    """One message of a chat. A `pinned` one stays in the model's view; two messages are equal without it."""
 
     role: Role
     content: str
+    pinned: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,50 @@ class Sampling:
             raise BadRequest(f"seed must be between 0 and {2**32 - 1}, not {self.seed}.")
 
 
+class Policy(enum.StrEnum):
+    """What happens when a chat no longer fits into the context."""
+
+    ENDLESS = "endless"  # sinks stay, the oldest turns leave the cache, nothing is read again
+    EXACT = "exact"  # the oldest turns are dropped and what remains is read again
+    STOP = "stop"  # the reply ends
+
+
+class Shift(enum.StrEnum):
+    """When positions close the gap that eviction leaves."""
+
+    LAZY = "lazy"  # only when the next one would leave the trained context
+    EAGER = "eager"  # at once
+
+
+class KVType(enum.StrEnum):
+    """How the values of the KV cache are stored."""
+
+    F16 = "f16"
+    Q8_0 = "q8_0"
+    Q4_0 = "q4_0"
+
+
+@dataclass(frozen=True, slots=True)
+class CachePolicy:
+    """How a chat's cells are kept. `n_sinks`: at least so many first tokens always stay.
+
+    `pin_system` keeps the whole system prompt too.
+
+    Raises BadRequest for a negative number of sinks.
+    """
+
+    policy: Policy = Policy.ENDLESS
+    shift: Shift = Shift.LAZY
+    n_sinks: int = 4
+    pin_system: bool = True
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.n_sinks < 2**31 - 1:
+            raise BadRequest(
+                f"The number of sinks must be between 0 and half of the context, not {self.n_sinks:,}."
+            )
+
+
 # --- commands -------------------------------------------------------------------------------------
 
 
@@ -96,6 +141,7 @@ class LoadModel:
     n_gpu_layers: int = -1
     n_seq_max: int = 4
     chat_format: str | None = None
+    kv_type: KVType = KVType.F16
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +159,16 @@ class Generate:
     max_tokens: int | None = None
     stop: tuple[str, ...] = ()
     ignore_eos: bool = False
+    cache: CachePolicy = field(default_factory=CachePolicy)
+
+
+@dataclass(frozen=True, slots=True)
+class LookAt:
+    """Ask what the model sees of a chat, or will see with its next message; answered by `CacheView`."""
+
+    chat_id: str
+    messages: tuple[Message, ...]
+    cache: CachePolicy = field(default_factory=CachePolicy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,12 +185,39 @@ class Forget:
     chat_id: str
 
 
+class EnduranceRun(enum.StrEnum):
+    """What keeps the cells while a long text streams through the model."""
+
+    ENDLESS = "endless"  # sinks + window
+    EXACT = "exact"  # the window is read again whenever it is full
+    WINDOW = "window"  # a window without sinks, to show the collapse
+
+
+@dataclass(frozen=True, slots=True)
+class Endure:
+    """Stream `n_tokens` of a text through the model at `path`, as the first command instead of `LoadModel`.
+
+    Answered by `LoadProgress`..., `EnduranceProgress`..., then `EnduranceReport` or `Failed`. `text_path`
+    None takes the reference documentation that comes with Python. `n_ctx` is sinks and window together.
+    """
+
+    path: str
+    n_ctx: int
+    n_tokens: int = 20_000
+    n_sinks: int = 4
+    run: EnduranceRun = EnduranceRun.ENDLESS
+    shift: Shift = Shift.LAZY
+    kv_type: KVType = KVType.F16
+    text_path: str | None = None
+    n_threads: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Shutdown:
     """End the worker process."""
 
 
-Command = LoadModel | Generate | Cancel | Forget | Shutdown
+Command = LoadModel | Endure | Generate | LookAt | Cancel | Forget | Shutdown
 
 
 # --- events ---------------------------------------------------------------------------------------
@@ -146,6 +229,7 @@ class FinishReason(enum.StrEnum):
     STOP = "stop"  # the model ended its turn, or a stop string came
     LENGTH = "length"  # max_tokens
     CANCELLED = "cancelled"  # the user pressed Stop
+    CONTEXT_FULL = "context_full"  # the policy is to stop there; the text so far is kept
     ERROR = "error"  # the engine failed in the middle; the text so far is kept
 
 
@@ -196,9 +280,19 @@ class DeviceMemory:
     total: int | None
 
 
+class Endurance(enum.StrEnum):
+    """What a model's cache can do when a chat outgrows it."""
+
+    SHIFTS = "shifts"  # turns can leave the cache one by one
+    NEEDS_FULL_SWA = "needs_full_swa"  # so too, with all cells of its sliding-window layers
+    CANNOT = "cannot"  # what remains has to be read again: the policy is `exact`
+
+
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
     """What was loaded, as llama.cpp reports it.
+
+    `endurance_reason` says in a sentence what the chat's end costs, None for SHIFTS.
 
     `chat_format` is "template" for the file's own, else the fallback's name, with the reason in
     `chat_format_reason`. `kv_bytes` is the size of the whole KV cache, None if llama.cpp did not say.
@@ -217,6 +311,8 @@ class ModelInfo:
     chat_format: str
     chat_format_reason: str | None
     devices: tuple[DeviceMemory, ...]
+    endurance: Endurance = Endurance.SHIFTS
+    endurance_reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,8 +358,34 @@ class CacheShifted:
 
 
 @dataclass(frozen=True, slots=True)
+class CacheView:
+    """What the model sees of a chat, from the ledger.
+
+    `first_seen`: index of the first message that is seen together with all after it; None if none
+    is. `partly` if that one has lost its beginning. `still_seen`: indexes of earlier messages that
+    stay (system prompt, pins). `refused_pins`: pins that do not stay, since sinks leave half of the
+    window free. `n_sinks` and `n_window` are tokens; with `is_forecast` nothing of it is in the
+    cache yet, and it is what the next message will show.
+    """
+
+    chat_id: str
+    n_messages: int
+    first_seen: int | None
+    partly: bool
+    still_seen: tuple[int, ...]
+    refused_pins: tuple[int, ...]
+    n_sinks: int
+    n_window: int
+    n_cells: int
+    is_forecast: bool
+
+
+@dataclass(frozen=True, slots=True)
 class TurnStats:
     """The numbers of one turn; None where there is nothing to divide.
+
+    `shifted`: positions moved. `reevaluated_because`: why tokens that the cache had held were read
+    again, None if none were. `resident_from_message`: `CacheView.first_seen` at the end.
 
     `ttft_ms`: from the worker's receipt of `Generate` to the first token. `prefill_tps`: prefilled
     tokens over the time of their decodes. `decode_tps`: generated tokens after the first over the
@@ -280,6 +402,9 @@ class TurnStats:
     decode_tps: float | None
     kv_cells_used: int
     kv_cells: int
+    shifted: bool = False
+    reevaluated_because: str | None = None
+    resident_from_message: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,6 +449,46 @@ class Gauges:
 
 
 @dataclass(frozen=True, slots=True)
+class EnduranceProgress:
+    """So far: `perplexity` has one value for each 1,000 tokens that are complete."""
+
+    n_done: int
+    n_total: int
+    perplexity: tuple[float, ...]
+    tps: float | None
+    rss_bytes: int
+    shifts: int
+    evictions: int
+
+
+@dataclass(frozen=True, slots=True)
+class EnduranceReport:
+    """The outcome of `Endure`; field names are those of the JSON export.
+
+    `perplexity`: one value for each 1,000 tokens. `tps`: tokens over the time of all decodes,
+    evictions included. `shift_ms`: what the decodes right after a shift took beyond the others, for
+    one shift; None if there was none. `rss_growth_bytes`: how much the process grew after the first
+    2,000 tokens, None for a shorter run.
+    """
+
+    policy: str
+    shift: str
+    window: int
+    sinks: int
+    kv_type: str
+    n_tokens: int
+    perplexity: tuple[float, ...]
+    perplexity_second_half: float | None
+    tps: float | None
+    peak_rss_bytes: int
+    rss_growth_bytes: int | None
+    shifts: int
+    shift_ms: float | None
+    evictions: int
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
 class EngineDied:
     """The worker process ended without being asked to. `cause` is the last line it said, if any."""
 
@@ -337,9 +502,12 @@ Event = (
     | PrefillProgress
     | TextDelta
     | CacheShifted
+    | CacheView
     | Finished
     | Failed
     | Gauges
+    | EnduranceProgress
+    | EnduranceReport
     | EngineDied
 )
 

@@ -32,6 +32,7 @@ from engine.protocol import (
     Gauges,
     Generate,
     LoadModel,
+    LookAt,
     Shutdown,
 )
 
@@ -102,6 +103,8 @@ class Worker:
         match command:
             case Generate():
                 self._scheduler.submit(command)
+            case LookAt():
+                self._outbox.put(self._scheduler.look(command))
             case Cancel(request_id):
                 self._scheduler.cancel(request_id)
             case Forget(chat_id):

@@ -1,8 +1,8 @@
 """Admission: how a chat becomes the tokens that a sequence still has to decode.
 
 The new prompt is compared with the ledger by token ids. Either the ledger is extended (the usual
-turn: what is resident stays, what is new is queued), or it is built anew from the system prompt and
-the newest turns that fit, reusing the cells whose ids are the same from the beginning. Messages
+turn: what is resident stays, what is new is queued), or it is built anew from the sinks and the
+newest turns that fit, reusing the cells whose ids are the same from the beginning. Messages
 that stand in the ledger unchanged keep their ids: a reply is never tokenized again, so its cells
 are never lost to a different tokenization of its text.
 
@@ -12,22 +12,24 @@ Works on one sequence; knows nothing about other sequences, batches or events.
 from __future__ import annotations
 
 from collections.abc import Sequence as Many
-from dataclasses import dataclass
-from itertools import accumulate, chain, pairwise
+from dataclasses import dataclass, replace
+from itertools import chain, pairwise
 
 from engine.chat.prompt import PREAMBLE, Part, PromptBuilder
 from engine.decoding.kv_window import Occupancy, plan_eviction
 from engine.decoding.ledger import Interval, Span
-from engine.decoding.sequence import Sequence
-from engine.errors import BadRequest, PromptTooLong
-from engine.protocol import Message, Role
+from engine.decoding.selection import Selection, select
+from engine.decoding.sequence import Pins, Sequence
+from engine.errors import BadRequest, ContextFull
+from engine.protocol import CachePolicy, Message, Policy, Role
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What a sequence may use: `capacity` cells; whether its cache can drop its middle."""
+    """What a sequence may use: `capacity` cells, how they are kept, whether its cache can drop its middle."""
 
     capacity: int
+    policy: CachePolicy
     can_evict: bool
 
     @property
@@ -35,161 +37,240 @@ class Room:
         """Cells that a prompt must leave for its reply."""
         return max(1, min(32, self.capacity // 8))
 
+    @property
+    def keeps_cells(self) -> bool:
+        """True if turns leave without anything being read again."""
+        return self.can_evict and self.policy.policy is not Policy.EXACT
 
-def admit(sequence: Sequence, messages: Many[Message], prompts: PromptBuilder, room: Room) -> int:
-    """Queue what `sequence` has to decode to answer `messages`; returns the evicted token count.
+    @property
+    def why_not(self) -> str:
+        """Why what remains is read again, where that is so."""
+        return "policy exact" if self.can_evict else "model cannot shift"
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """`evicted` tokens left the cache; `reason` says why tokens are read again, None if none are."""
+
+    evicted: int
+    reason: str | None
+
+
+def admit(sequence: Sequence, messages: Many[Message], prompts: PromptBuilder, room: Room) -> Admitted:
+    """Queue what `sequence` has to decode to answer `messages`.
 
     Afterwards at least one token is pending, and all pending ones fit.
 
-    Raises PromptTooLong if the system prompt or the last message cannot fit, TemplateError if the
-    template refuses the chat, BadRequest if there is nothing to answer. The sequence is unchanged
-    then.
+    Raises PromptTooLong if the system prompt or the last message cannot fit, ContextFull if nothing
+    may be evicted for it, TemplateError if the template refuses the chat, BadRequest if there is
+    nothing to answer or the sinks would fill half of the context. The sequence is unchanged then.
     """
     if not messages or messages[-1].role is not Role.USER or not messages[-1].content.strip():
         raise BadRequest("There is no message to answer: write one first.")
-    extended = _extend(sequence, messages, prompts, room)
-    return _rebuild(sequence, messages, prompts, room) if extended is None else extended
+    if room.policy.n_sinks > room.capacity // 2:
+        raise BadRequest(
+            f"The first {room.policy.n_sinks:,} tokens cannot all stay: sinks may take half of the "
+            f"context, here {room.capacity // 2:,} tokens."
+        )
+    return _Admission(sequence, messages, prompts, room).carry_out()
 
 
-# --- the usual turn -------------------------------------------------------------------------------
+class _Admission:
+    """One `admit`, with what its steps share."""
 
+    def __init__(
+        self, sequence: Sequence, messages: Many[Message], prompts: PromptBuilder, room: Room
+    ) -> None:
+        self.sequence = sequence
+        self.ledger = sequence.ledger
+        self.messages = messages
+        self.prompts = prompts
+        self.room = room
+        self.matched = self._matching_spans()
 
-def _extend(sequence: Sequence, messages: Many[Message], prompts: PromptBuilder, room: Room) -> int | None:
-    """Keep what is resident and append what is new; None if the ledger has to be built anew."""
-    ledger = sequence.ledger
-    matched = _matching_spans(sequence, messages)
-    first = ledger.spans[matched - 1].message + 1 if matched else 0
-    known_end = ledger.span_end(matched - 1) if matched else 0
-    if not first or (sequence.n_skipped and known_end <= _window_start(sequence)):
-        return None  # what comes before the change was evicted: the newest turns that fit come back
-    parts = prompts.rest(messages, first)
-    # The ledger's last reply is still open: what closes a turn was never sampled.
-    is_open = messages[first - 1].role is Role.ASSISTANT and known_end == len(ledger)
-    closing = prompts.closing if is_open else []
-    ids = [*closing, *chain.from_iterable(part.ids for part in parts)]
-    cut = known_end + min(ledger.common_prefix(known_end, ids), len(ids) - 1)
-    undecoded = min(cut, ledger.end_decoded)
-    n_coming = known_end + len(ids) - undecoded
-    question = ledger.spans[matched - 1].start if first == len(messages) else known_end
-    if _size(ledger.resident_in(question, undecoded)) < undecoded - question:
-        return None  # the message to answer has lost its own beginning to a long reply
-    occupancy = _occupancy_before(sequence, cut, room, begins_turn=first < len(messages))
-    if occupancy.sinks + n_coming + room.reserve > room.capacity:
-        return None
-    plan = plan_eviction(occupancy, n_coming + room.reserve)
-    if (plan and not room.can_evict) or not sequence.truncate(cut) or not sequence.evict(plan):
-        return None
-    ledger.append(ids[cut - known_end :])
-    _record(sequence, matched, known_end + len(closing), parts, messages)
-    sequence.pending = [(undecoded, len(ledger))]
-    return _size(plan)
+    def carry_out(self) -> Admitted:
+        outcome = self._extend()
+        return outcome if isinstance(outcome, Admitted) else self._rebuild(outcome)
 
+    # --- the usual turn ---
 
-def _matching_spans(sequence: Sequence, messages: Many[Message]) -> int:
-    """How many spans from the beginning are those of `messages`, unchanged."""
-    for count, span in enumerate(sequence.ledger.spans):
-        if span.message == PREAMBLE:
-            matches = messages[0].role is not Role.SYSTEM
-        else:
-            matches = (
-                span.message < len(messages) and sequence.seen.get(span.message) == messages[span.message]
-            )
-        if not matches:
-            return count
-    return len(sequence.ledger.spans)
+    def _extend(self) -> Admitted | str | None:
+        """Keep what is resident and append what is new; else why the ledger has to be built anew."""
+        first = self.ledger.spans[self.matched - 1].message + 1 if self.matched else 0
+        if not first:
+            return self._why_unknown()
+        known_end = self.ledger.span_end(self.matched - 1)
+        if self.sequence.n_skipped and known_end <= self._window_start():
+            return f"{self._edited(first)}, and what came before it had left the cache"
+        pins = self._pins(first)
+        return pins if isinstance(pins, str) else self._append(first, known_end, pins)
 
+    def _append(self, first: int, known_end: int, pins: Pins) -> Admitted | str | None:
+        """Append the messages from `first` on behind `known_end`; else why that cannot be."""
+        ledger, messages = self.ledger, self.messages
+        parts = self.prompts.rest(messages, first)
+        # The ledger's last reply is still open: what closes a turn was never sampled.
+        is_open = messages[first - 1].role is Role.ASSISTANT and known_end == len(ledger)
+        closing = self.prompts.closing if is_open else []
+        ids = [*closing, *chain.from_iterable(part.ids for part in parts)]
+        cut = known_end + min(ledger.common_prefix(known_end, ids), len(ids) - 1)
+        undecoded = min(cut, ledger.end_decoded)
+        occupancy = self._occupancy_before(cut, pins, begins_turn=first < len(messages))
+        n_coming = known_end + len(ids) - undecoded
+        if occupancy.sinks + n_coming + self.room.reserve > self.room.capacity:
+            return None  # a new choice of turns may fit, or tells what does not
+        plan = self._plan(occupancy, n_coming)
+        obstacle = self._obstacle(first, known_end, undecoded, plan)
+        if obstacle:
+            return obstacle
+        reason = self._why_shortened(cut, first)
+        if not self.sequence.truncate(cut) or not self.sequence.evict(plan):
+            return "model cannot shift"
+        ledger.append(ids[cut - known_end :])
+        self._record(known_end + len(closing), parts, pins)
+        self.sequence.pending = [(undecoded, len(ledger))]
+        return Admitted(_size(plan), reason)
 
-def _window_start(sequence: Sequence) -> int:
-    """Offset of the first resident token behind the gap that eviction left."""
-    runs = sequence.ledger.runs
-    gaps = [run.start for before, run in pairwise(runs) if before.end < run.start]
-    return gaps[-1] if gaps else sequence.ledger.end_decoded
+    def _obstacle(self, first: int, known_end: int, undecoded: int, plan: Many[Interval]) -> str | None:
+        """What stands against going on from the cells that are there."""
+        question = self.ledger.spans[self.matched - 1].start if first == len(self.messages) else known_end
+        if _size(self.ledger.resident_in(question, undecoded)) < undecoded - question:
+            return "the message to answer had lost its beginning to a long reply"
+        return self.room.why_not if plan and not self.room.keeps_cells else None
 
+    def _matching_spans(self) -> int:
+        """How many spans from the beginning are those of the messages, unchanged."""
+        for count, span in enumerate(self.ledger.spans):
+            if span.message == PREAMBLE:
+                matches = self.messages[0].role is not Role.SYSTEM
+            else:
+                is_there = span.message < len(self.messages)
+                matches = is_there and self.sequence.seen.get(span.message) == self.messages[span.message]
+            if not matches:
+                return count
+        return len(self.ledger.spans)
 
-def _occupancy_before(sequence: Sequence, cut: int, room: Room, begins_turn: bool) -> Occupancy:
-    """The occupancy as it will be after truncation at `cut`; an empty last turn stands for a new one."""
-    now = sequence.occupancy(room.capacity)
-    turns = [(start, min(end, cut)) for start, end in now.turns if start < cut]
-    return Occupancy(now.capacity, now.sinks, [*turns, (cut, cut)] if begins_turn or not turns else turns)
+    def _window_start(self) -> int:
+        """Offset of the first resident token behind the last gap that eviction left."""
+        runs = self.ledger.runs
+        gaps = [run.start for before, run in pairwise(runs) if before.end < run.start]
+        return gaps[-1] if gaps else self.ledger.end_decoded
 
+    def _occupancy_before(self, cut: int, pins: Pins, begins_turn: bool) -> Occupancy:
+        """The occupancy as it will be after truncation at `cut`; an empty last turn stands for a new one."""
+        for index, span in enumerate(self.ledger.spans[: self.matched]):
+            self.ledger.spans[index] = replace(span, is_sink=self._is_sink(span.message, pins))
+        now = self.sequence.occupancy(self.room.capacity, self.room.policy.n_sinks)
+        turns = [(start, min(end, cut)) for start, end in now.turns if start < cut]
+        return replace(now, turns=[*turns, (cut, cut)] if begins_turn or not turns else turns)
 
-def _record(sequence: Sequence, matched: int, start: int, parts: Many[Part], messages: Many[Message]) -> None:
-    """Write down whose tokens stand where from span `matched` on."""
-    spans, first = sequence.ledger.spans, parts[0].message
-    del spans[matched:]
-    sequence.seen = {index: message for index, message in sequence.seen.items() if index < first}
-    for part in parts:
-        spans.append(_span(start, part, messages))
-        start += len(part.ids)
-        if 0 <= part.message < len(messages):
-            sequence.seen[part.message] = messages[part.message]
+    def _plan(self, occupancy: Occupancy, n_coming: int) -> list[Interval]:
+        plan = plan_eviction(occupancy, n_coming + self.room.reserve)
+        if plan and self.room.policy.policy is Policy.STOP:
+            raise ContextFull(len(self.messages), self.room.capacity)
+        return plan
 
+    # --- pins ---
 
-def _span(start: int, part: Part, messages: Many[Message]) -> Span:
-    role = messages[part.message].role if 0 <= part.message < len(messages) else None
-    is_sink = part.message == PREAMBLE or role is Role.SYSTEM
-    return Span(start, part.message, is_sink, starts_turn=role is Role.USER)
+    def _pins(self, first: int) -> Pins | str:
+        """Which pins hold now; a sentence if one of them has to be read again."""
+        before = self.sequence.pins
+        wanted = frozenset(index for index, message in enumerate(self.messages) if message.pinned)
+        kept = before.accepted & wanted
+        refused = before.refused & wanted if kept == before.accepted else frozenset()
+        spans = {span.message: number for number, span in enumerate(self.ledger.spans[: self.matched])}
+        n_pinned = sum(self._size_of(spans[index]) for index in kept if index in spans)
+        for index in sorted(wanted - kept - refused):
+            if index >= first:
+                continue  # it is new; it becomes a sink at the next turn
+            span = spans.get(index)
+            if span is None or not self._is_resident(span):
+                return f"message {self._number(index)} was pinned"
+            n_pinned += self._size_of(span)
+            if n_pinned + self._n_system() <= self.room.capacity // 2:
+                kept |= {index}
+            else:
+                n_pinned -= self._size_of(span)
+                refused |= {index}
+        return Pins(kept, refused)
 
+    def _size_of(self, span: int) -> int:
+        return self.ledger.span_end(span) - self.ledger.spans[span].start
 
-# --- anew -----------------------------------------------------------------------------------------
+    def _is_resident(self, span: int) -> bool:
+        start, end = self.ledger.spans[span].start, self.ledger.span_end(span)
+        decoded_end = min(end, max(start, self.ledger.end_decoded))
+        return _size(self.ledger.resident_in(start, decoded_end)) == decoded_end - start
 
+    def _n_system(self) -> int:
+        return sum(
+            self._size_of(number)
+            for number, span in enumerate(self.ledger.spans[: self.matched])
+            if self._is_system(span.message)
+        )
 
-def _rebuild(sequence: Sequence, messages: Many[Message], prompts: PromptBuilder, room: Room) -> int:
-    """Read the system prompt and the newest turns that fit; returns how much had to be left out."""
-    parts = _newest_parts(messages, prompts, room)
-    sinks = [part for part in parts if _span(0, part, messages).is_sink]
-    turns = _turns(parts[len(sinks) :], messages)
-    n_sinks, n_current = _count(sinks), _count(turns[-1])
-    _require_fit(n_sinks, n_current, room)
-    bounds = list(accumulate(map(_count, turns[:-1]), initial=0))
-    older = list(pairwise(bounds))
-    plan = plan_eviction(
-        Occupancy(room.capacity, n_sinks, [*older, (bounds[-1], bounds[-1])]), n_current + room.reserve
-    )
-    kept = [*sinks, *chain.from_iterable(turns[len(plan) :])]
-    was_empty = not len(sequence.ledger)
-    sequence.restart([token for part in kept for token in part.ids])
-    _record(sequence, 0, 0, kept, messages)
-    return 0 if was_empty else _size(plan)
+    def _is_system(self, message: int) -> bool:
+        if not self.room.policy.pin_system:
+            return False
+        return message == PREAMBLE or (message == 0 and self.messages[0].role is Role.SYSTEM)
 
+    def _is_sink(self, message: int, pins: Pins) -> bool:
+        return self._is_system(message) or message in pins.accepted
 
-def _newest_parts(messages: Many[Message], prompts: PromptBuilder, room: Room) -> list[Part]:
-    """Parts of the system prompt and of at least as many of the newest turns as fit."""
-    first, n_tokens = len(messages) - 1, 0
-    while first > 0 and n_tokens <= room.capacity:
-        first -= 1
-        n_tokens += prompts.count(messages[first])
-    has_system = messages[0].role is Role.SYSTEM
-    while first < len(messages) - 1 and messages[first].role is not Role.USER:
-        first += 1
-    shown = [messages[0], *messages[max(first, 1) :]] if has_system else messages[first:]
-    skipped = len(messages) - len(shown)
-    return [
-        Part(part.message + skipped if part.message >= has_system else part.message, part.ids)
-        for part in prompts.whole(shown)
-    ]
+    # --- anew ---
 
+    def _rebuild(self, reason: str | None) -> Admitted:
+        """Read the sinks and the newest turns that fit."""
+        selection = select(
+            self.messages, self.prompts, self.room.capacity, self.room.reserve, self.room.policy
+        )
+        if selection.left_out and self.room.policy.policy is Policy.STOP:
+            raise ContextFull(len(self.messages), self.room.capacity)
+        was_empty = not len(self.ledger)
+        self.sequence.restart([token for part in selection.parts for token in part.ids])
+        self.ledger, self.matched = self.sequence.ledger, 0
+        self._record(0, selection.parts, selection.pins)
+        return Admitted(0 if was_empty else _count(selection), reason)
 
-def _turns(parts: Many[Part], messages: Many[Message]) -> list[list[Part]]:
-    """Parts grouped by turn; the last group is the message to answer and the reply's opening."""
-    turns: list[list[Part]] = [[]]
-    for part in parts:
-        if turns[-1] and _span(0, part, messages).starts_turn:
-            turns.append([])
-        turns[-1].append(part)
-    return turns
+    def _record(self, start: int, parts: Many[Part], pins: Pins) -> None:
+        """Write down whose tokens stand where from the first span that does not match on."""
+        spans, first = self.ledger.spans, parts[0].message
+        del spans[self.matched :]
+        self.sequence.pins = pins
+        self.sequence.seen = {i: message for i, message in self.sequence.seen.items() if i < first}
+        for part in parts:
+            index = part.message
+            is_user = 0 <= index < len(self.messages) and self.messages[index].role is Role.USER
+            spans.append(Span(start, index, self._is_sink(index, pins), starts_turn=is_user))
+            start += len(part.ids)
+            if 0 <= index < len(self.messages):
+                self.sequence.seen[index] = self.messages[index]
 
+    # --- reasons in words ---
 
-def _require_fit(n_sinks: int, n_current: int, room: Room) -> None:
-    if n_sinks + room.reserve >= room.capacity:
-        raise PromptTooLong("The system prompt", n_sinks, room.capacity - room.reserve - 1)
-    if n_sinks + n_current + room.reserve > room.capacity:
-        raise PromptTooLong("Your message", n_current, room.capacity - room.reserve - n_sinks)
+    def _why_unknown(self) -> str | None:
+        if len(self.ledger):
+            return "edited the system prompt"
+        return "the chat was not in the cache" if len(self.messages) > 2 else None
 
+    def _why_shortened(self, cut: int, first: int) -> str | None:
+        """Why decoded tokens are given up; None for a turn, or a reply made again."""
+        if cut >= self.ledger.end_decoded - 1 or first >= len(self.messages):
+            return None
+        was_seen = first in self.sequence.seen
+        return self._edited(first) if was_seen else f"template differs at token {cut}"
 
-def _count(parts: Many[Part]) -> int:
-    return sum(len(part.ids) for part in parts)
+    def _edited(self, index: int) -> str:
+        return f"edited message {self._number(index)}"
+
+    def _number(self, index: int) -> int:
+        """The message's number as a person counts: from 1, without the system prompt."""
+        return index + (self.messages[0].role is not Role.SYSTEM)
 
 
 def _size(intervals: Many[Interval]) -> int:
     return sum(end - start for start, end in intervals)
+
+
+def _count(selection: Selection) -> int:
+    return sum(len(part.ids) for part in selection.left_out)

@@ -18,9 +18,6 @@ from engine.errors import BugError
 Interval = tuple[int, int]
 """Half-open range [start, end) of token offsets."""
 
-MIN_SINKS = 4
-"""First tokens that always stay: with fewer, perplexity rises (paper, table 2)."""
-
 
 @dataclass(frozen=True, slots=True)
 class Occupancy:

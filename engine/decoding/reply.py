@@ -19,7 +19,8 @@ class Reply:
     """The state of one `Generate` from its receipt to its end. `close` frees the sampler.
 
     `reused`, `prefilled` and `evicted` count tokens of this turn; `to_prefill` is what admission
-    queued. `reason` is set once the reply has to end.
+    queued. `shifted` and `reevaluated_because` tell what became of the cells. `reason` is set once the
+    reply has to end.
     """
 
     def __init__(self, request: Generate, model: Model) -> None:
@@ -29,6 +30,8 @@ class Reply:
         self.sampler = Sampler(request.sampling, model.n_vocab, self._banned)
         self.stream = TextStream(request.stop)
         self.reason: FinishReason | None = None
+        self.shifted = False
+        self.reevaluated_because: str | None = None
         self.reused = self.prefilled = self.to_prefill = self.evicted = self.generated = 0
         self._bytes = bytearray()
         self._received = time.perf_counter()

@@ -16,16 +16,16 @@ from dataclasses import dataclass
 
 from engine.chat.prompt import PromptBuilder
 from engine.decoding import admission
-from engine.decoding.kv_window import plan_eviction
+from engine.decoding.cache_keeper import CacheKeeper
 from engine.decoding.pool import SequencePool
 from engine.decoding.reply import Reply
 from engine.decoding.sequence import Sequence
 from engine.decoding.slices import SliceSize
-from engine.errors import BugError, PromptTooLong, WeirError
+from engine.errors import ContextFull, PromptTooLong, WeirError
 from engine.llama.context import Batch, Context
 from engine.llama.model import Model
 from engine.protocol import (
-    CacheShifted,
+    CacheView,
     ErrorCode,
     ErrorReport,
     Event,
@@ -33,6 +33,7 @@ from engine.protocol import (
     Finished,
     FinishReason,
     Generate,
+    LookAt,
     Message,
     PrefillProgress,
     Role,
@@ -63,8 +64,8 @@ class Scheduler:
         self._prompts = prompts
         self._batch = Batch(context.n_batch)
         self._slice = SliceSize(context.n_batch)
-        self._can_evict = context.can_shift and not model.has_recurrent_state
         self._pool = SequencePool(context, n_seq_max)
+        self._keeper = CacheKeeper(model, context, self._pool, prompts)
         self._waiting: deque[Reply] = deque()
         self._recent: deque[tuple[float, float, int]] = deque()  # (when, seconds, tokens) of decodes
         self.last_reply: Reply | None = None
@@ -104,6 +105,10 @@ class Scheduler:
         for reply in self._replies():
             reply.close()
         self._batch.close()
+
+    def look(self, question: LookAt) -> CacheView:
+        """What the model sees of a chat, or will see with its next message."""
+        return self._keeper.look(question)
 
     # --- figures ---
 
@@ -152,22 +157,32 @@ class Scheduler:
 
     def _start(self, sequence: Sequence, reply: Reply, events: list[Event]) -> bool:
         """Let `sequence` answer; False if the request has to wait until others are done."""
-        room = admission.Room(self._pool.capacity_for(sequence), self._can_evict)
+        room = self._keeper.room_for(sequence, reply.request.cache)
         try:
-            reply.evicted = admission.admit(sequence, reply.request.messages, self._prompts, room)
+            admitted = admission.admit(sequence, reply.request.messages, self._prompts, room)
         except WeirError as error:
             if isinstance(error, PromptTooLong) and self._pool.active:
                 return False
-            reply.close()
-            events.append(Failed(reply.request.request_id, ErrorReport.of(error)))
+            self._refuse(reply, error, events)
             return True
         self._pool.make_free(sequence.n_pending + room.reserve, keep=sequence)
         sequence.reply = reply
+        reply.evicted, reply.reevaluated_because = admitted.evicted, admitted.reason
         reply.reused, reply.to_prefill = sequence.ledger.n_resident, sequence.n_pending
         reply.show_prompt(sequence.ledger.ids)
         if reply.evicted:
-            events.append(CacheShifted(reply.request.request_id, reply.evicted, self._shift_if_due(sequence)))
+            self._keeper.tell_eviction(sequence, reply, reply.evicted, events)
+        events.append(self._keeper.view(sequence, reply))
         return True
+
+    def _refuse(self, reply: Reply, error: WeirError, events: list[Event]) -> None:
+        """End a request that was never started."""
+        reply.close()
+        if isinstance(error, ContextFull):
+            reply.end(FinishReason.CONTEXT_FULL)
+            events.append(self._finished(reply, None, ErrorReport.of(error)))
+        else:
+            events.append(Failed(reply.request.request_id, ErrorReport.of(error)))
 
     # --- one batch ---
 
@@ -178,45 +193,18 @@ class Scheduler:
         for sequence in sorted(self._pool.active, key=lambda sequence: sequence.n_pending):
             decoding_others = any(share.sequence.reply and share.sequence.reply.decoding for share in shares)
             limit = min(self._slice.size(decoding_others), self._batch.capacity - len(self._batch))
-            if limit > 0 and self._make_room(sequence, min(limit, sequence.n_pending), events):
+            if limit > 0 and self._has_room(sequence, min(limit, sequence.n_pending), events):
                 shares.append(self._take(sequence, limit))
         return shares
 
-    def _make_room(self, sequence: Sequence, n_coming: int, events: list[Event]) -> bool:
-        """Free cells for the next tokens of `sequence`; False if its reply had to end instead."""
-        self._pool.make_free(n_coming, keep=sequence)
-        capacity = self._pool.capacity_for(sequence)
-        if sequence.ledger.n_resident + n_coming > capacity:
-            occupancy = sequence.occupancy(capacity)
-            if occupancy.sinks + n_coming > capacity:
-                self._fail(sequence, "the other chats need the rest of the context", events)
-                return False
-            self._evict(sequence, plan_eviction(occupancy, n_coming), events)
-        elif self._shift_is_due(sequence, n_coming):
-            sequence.compact()
-        return True
-
-    def _evict(self, sequence: Sequence, plan: list[tuple[int, int]], events: list[Event]) -> None:
-        assert sequence.reply
-        n_evicted = sum(end - start for start, end in plan)
-        if self._can_evict:
-            if not sequence.evict(plan):
-                raise BugError("The cache refused an eviction that it had promised.")
-        else:
-            sequence.evict_and_evaluate_again(plan)
-        sequence.reply.evicted += n_evicted
-        shifted = self._shift_if_due(sequence)
-        events.append(CacheShifted(sequence.reply.request.request_id, n_evicted, shifted))
-
-    def _shift_is_due(self, sequence: Sequence, n_coming: int) -> bool:
-        """Lazy shift: positions move only when they would leave what the model was trained for."""
-        limit = max(self._model.n_ctx_train, self._context.n_ctx)
-        return self._can_evict and sequence.ledger.next_position + n_coming > limit
-
-    def _shift_if_due(self, sequence: Sequence) -> bool:
-        # As far ahead as the room goes, so that a shift falls together with an eviction.
-        room = self._context.n_ctx - sequence.ledger.n_resident
-        return self._shift_is_due(sequence, room) and sequence.compact()
+    def _has_room(self, sequence: Sequence, n_coming: int, events: list[Event]) -> bool:
+        """Make room for the next tokens of `sequence`; False if its reply had to end instead."""
+        end = self._keeper.make_room(sequence, n_coming, events)
+        if end is FinishReason.CONTEXT_FULL:
+            self._flush(sequence, end, events)
+        elif end:
+            self._fail(sequence, "the other chats need the rest of the context", events)
+        return end is None
 
     def _take(self, sequence: Sequence, limit: int) -> _Share:
         """Put the next pending tokens of `sequence` into the batch."""
@@ -296,7 +284,7 @@ class Scheduler:
         for reply in [reply for reply in self._waiting if reply.reason]:
             self._waiting.remove(reply)
             reply.close()
-            events.append(self._finished(reply))
+            events.append(self._finished(reply, None))
         for sequence in [s for s in self._pool.active if s.reply and s.reply.reason]:
             self._flush(sequence, FinishReason.CANCELLED, events)
 
@@ -333,10 +321,11 @@ class Scheduler:
         sequence.reply = None
         reply.close()
         self.last_reply = reply
-        events.append(self._finished(reply, error))
+        seen = self._keeper.view(sequence, reply)
+        events += [seen, self._finished(reply, seen.first_seen, error)]
         self._pool.release_forgotten()
 
-    def _finished(self, reply: Reply, error: ErrorReport | None = None) -> Finished:
+    def _finished(self, reply: Reply, first_seen: int | None, error: ErrorReport | None = None) -> Finished:
         stats = TurnStats(
             tokens_prompt=reply.reused + reply.prefilled,
             tokens_reused=reply.reused,
@@ -348,6 +337,9 @@ class Scheduler:
             decode_tps=reply.decode_tps,
             kv_cells_used=self.cells_used,
             kv_cells=self.cells,
+            shifted=reply.shifted,
+            reevaluated_because=reply.reevaluated_because,
+            resident_from_message=first_seen,
         )
         reason = reply.reason or FinishReason.ERROR
         return Finished(reply.request.request_id, reason, reply.stream.text, stats, error)

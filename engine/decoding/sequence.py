@@ -8,9 +8,10 @@ A cache that cannot do what was asked is cleared, and the caller evaluates again
 from __future__ import annotations
 
 from collections.abc import Sequence as Many
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engine.decoding.kv_window import MIN_SINKS, Occupancy
+from engine.decoding.kv_window import Occupancy
 from engine.decoding.ledger import Interval, Ledger
 from engine.protocol import Message
 
@@ -19,12 +20,21 @@ if TYPE_CHECKING:
     from engine.llama.context import Context
 
 
+@dataclass(frozen=True, slots=True)
+class Pins:
+    """Indexes of pinned messages: those that stay, and those that would leave too little window."""
+
+    accepted: frozenset[int] = frozenset()
+    refused: frozenset[int] = frozenset()
+
+
 class Sequence:
     """One chat in the cache.
 
     `pending`: intervals of token offsets that are still to be decoded, in order. `seen`: for each
-    message of the chat whose tokens stand in the ledger exactly, that message. `reply`: the request
-    that is being answered, None while the sequence is idle.
+    message of the chat whose tokens stand in the ledger exactly, that message. `pins`: the pinned
+    ones as they were last dealt with. `reply`: the request that is being answered, None while the
+    sequence is idle.
     """
 
     def __init__(self, context: Context, seq_id: int, chat_id: str) -> None:
@@ -33,6 +43,7 @@ class Sequence:
         self.chat_id = chat_id
         self.ledger = Ledger()
         self.seen: dict[int, Message] = {}
+        self.pins = Pins()
         self.pending: list[Interval] = []
         self.reply: Reply | None = None
 
@@ -48,8 +59,11 @@ class Sequence:
 
     # --- what the window may take ---
 
-    def occupancy(self, capacity: int) -> Occupancy:
-        """The resident tokens as the eviction's arithmetic wants them: sinks, then turns."""
+    def occupancy(self, capacity: int, n_sinks: int) -> Occupancy:
+        """The resident tokens as the eviction's arithmetic wants them: sinks, then turns.
+
+        The first `n_sinks` tokens are sinks, whatever message they belong to.
+        """
         ledger, sinks = self.ledger, 0
         turns: list[Interval] = []
         for run in ledger.runs:
@@ -57,7 +71,7 @@ class Sequence:
             while index < len(ledger.spans) and ledger.spans[index].start < run.end:
                 span = ledger.spans[index]
                 start, end = max(span.start, run.start), min(ledger.span_end(index), run.end)
-                evictable = end if span.is_sink else min(max(start, MIN_SINKS), end)
+                evictable = end if span.is_sink else min(max(start, n_sinks), end)
                 sinks += evictable - start
                 if evictable < end:
                     _extend_turns(turns, evictable, end, span.starts_turn)
@@ -91,6 +105,7 @@ class Sequence:
         self._context.remove(self.seq_id, -1, -1)  # a whole sequence can always be removed
         self.ledger = Ledger()
         self.seen = {}
+        self.pins = Pins()
         self.pending = []
 
     def restart(self, ids: Many[int]) -> None:
@@ -105,6 +120,7 @@ class Sequence:
         self.ledger = Ledger()
         self.ledger.append(ids)
         self.seen = {}
+        self.pins = Pins()
         if reused:
             self.ledger.mark_decoded(0, reused)
             self._apply_removal([(reused, -1)])

@@ -15,8 +15,10 @@ import llama_cpp.llama_cpp as llama
 
 from engine.errors import BadRequest, ModelLoadError
 from engine.llama.model import Model, last_error
+from engine.protocol import KVType
 
-_KV_SIZE = re.compile(r"llama_kv_cache\w*: size = +([0-9.]+) MiB")
+_KV_SIZE = re.compile(r"llama_kv_cache\w*: size = +([0-9.]+) MiB \( *(\d+) cells")
+_KV_TYPES = {KVType.F16: 1, KVType.Q8_0: 8, KVType.Q4_0: 2}  # enum ggml_type
 _MAX_N_CTX = 2**31 - 1
 
 
@@ -25,7 +27,8 @@ class ContextParams:
     """How large a context is made.
 
     `n_ctx` cells are shared by up to `n_seq_max` sequences. `n_batch` is the most tokens that one
-    decode takes. `swa_full` keeps all cells of sliding-window layers, which eviction needs.
+    decode takes. `swa_full` keeps all cells of sliding-window layers, which eviction needs. A
+    `kv_type` other than f16 makes llama.cpp use flash attention, without which V cannot be quantized.
     """
 
     n_ctx: int
@@ -33,6 +36,7 @@ class ContextParams:
     n_threads: int = 1
     n_batch: int = 512
     swa_full: bool = True
+    kv_type: KVType = KVType.F16
 
 
 class Batch:
@@ -92,7 +96,9 @@ class Context:
         self.n_ctx = int(llama.llama_n_ctx(self._handle))
         self.n_batch = int(llama.llama_n_batch(self._handle))
         self.n_threads = params.n_threads
-        self.kv_bytes = _kv_bytes(model)
+        sizes = _kv_sizes(model)
+        self.kv_bytes = sum(n_bytes for n_bytes, _cells in sizes) if sizes else None
+        self.swa_extra_bytes = _swa_extra(sizes, model, params) if params.swa_full and model.n_swa else 0
 
     def close(self) -> None:
         """Free the cache and the buffers."""
@@ -164,11 +170,27 @@ def _raw_params(params: ContextParams) -> object:
     raw.n_ubatch = params.n_batch
     # One row of logits for each sequence: the default reserves n_batch rows, 100 MB at a 49k vocabulary.
     raw.n_outputs_max = params.n_seq_max
+    raw.type_k = raw.type_v = _KV_TYPES[params.kv_type]
+    if params.kv_type is not KVType.F16:
+        raw.flash_attn_type = llama.LLAMA_FLASH_ATTN_TYPE_ENABLED
     raw.n_threads = raw.n_threads_batch = params.n_threads
     return raw
 
 
-def _kv_bytes(model: Model) -> int | None:
-    """Size of the KV cache as llama.cpp logs it; caches with two parts (SWA) are added up."""
-    sizes = [float(match[1]) for match in map(_KV_SIZE.match, model.backend.log) if match]
-    return round(sum(sizes) * 2**20) if sizes else None
+def _kv_sizes(model: Model) -> list[tuple[int, int]]:
+    """Bytes and cells of each KV cache as llama.cpp logs them: one, or two where layers slide."""
+    matches = filter(None, map(_KV_SIZE.match, model.backend.log))
+    return [(round(float(match[1]) * 2**20), int(match[2])) for match in matches]
+
+
+def _swa_extra(sizes: list[tuple[int, int]], model: Model, params: ContextParams) -> int:
+    """What the full cache of the sliding-window layers costs beyond their window, in bytes.
+
+    The window's cache has n_swa cells for each sequence and one micro-batch, rounded up to 256
+    (llama-kv-cache-iswa.cpp).
+    """
+    if len(sizes) < 2:
+        return 0
+    n_bytes, n_cells = sizes[-1]
+    windowed = -(-(model.n_swa * params.n_seq_max + params.n_batch) // 256) * 256
+    return round(n_bytes * max(0, n_cells - windowed) / n_cells)

@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -51,8 +52,8 @@ class Desk:
     def type(self, text: str) -> None:
         edit = self.weir.window.composer.edit
         edit.setFocus()
-        self.qtbot.keyClicks(edit, text)
-        self.qtbot.keyClick(edit, Qt.Key.Key_Return)
+        QTest.keyClicks(edit, text)
+        QTest.keyClick(edit, Qt.Key.Key_Return)
 
     @property
     def messages(self) -> list[StoredMessage]:
@@ -136,7 +137,7 @@ def test_stop_keeps_the_text_and_the_next_message_is_answered(start: Callable[[]
     desk = start()
     desk.type("Write a very long story about a river and its valley.")
     desk.wait(desk.reply_grows)
-    desk.qtbot.keyClick(desk.weir.window, Qt.Key.Key_Escape)
+    QTest.keyClick(desk.weir.window, Qt.Key.Key_Escape)
     desk.wait(desk.reply_is_done)
     stopped = desk.messages[-1]
     assert stopped.content and stopped.state is MessageState.INTERRUPTED

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import cast
 
 import pytest
@@ -10,12 +11,13 @@ from hypothesis import strategies as st
 
 from engine.chat.chat_template import ChatFormat
 from engine.chat.prompt import PromptBuilder
-from engine.decoding.admission import Room, admit
+from engine.decoding.admission import Admitted, Room, admit
 from engine.decoding.kv_window import plan_eviction
 from engine.decoding.sequence import Sequence
-from engine.errors import BadRequest, PromptTooLong
+from engine.decoding.view import forecast, is_current, of_sequence
+from engine.errors import BadRequest, ContextFull, PromptTooLong
 from engine.llama.context import Context
-from engine.protocol import Message, Role
+from engine.protocol import CachePolicy, LookAt, Message, Policy, Role
 from tests.engine.decoding.simulated import CharacterTokenizer, PlainFormat, SimulatedContext
 
 
@@ -23,13 +25,19 @@ class Chat:
     """Plays a whole chat against a simulated cache."""
 
     def __init__(
-        self, capacity: int, system: str = "", preamble: str = "", keeps_middle: bool = False
+        self,
+        capacity: int,
+        system: str = "",
+        preamble: str = "",
+        keeps_middle: bool = False,
+        policy: CachePolicy | None = None,
     ) -> None:
         self.context = SimulatedContext(keeps_middle)
         self.sequence = Sequence(cast(Context, self.context), 0, "chat")
         self.prompts = PromptBuilder(cast(ChatFormat, PlainFormat(preamble)), CharacterTokenizer())
-        self.room = Room(capacity, can_evict=not keeps_middle)
+        self.room = Room(capacity, policy or CachePolicy(), can_evict=not keeps_middle)
         self.messages = [Message(Role.SYSTEM, system)] if system else []
+        self.admitted = Admitted(0, None)
 
     def ask(self, text: str) -> int:
         """Add a user message and read it; returns how many tokens had to be decoded."""
@@ -37,12 +45,18 @@ class Chat:
         return self.read()
 
     def read(self) -> int:
-        admit(self.sequence, self.messages, self.prompts, self.room)
-        assert (
-            self.sequence.ledger.n_resident + self.sequence.n_pending + self.room.reserve
-            <= self.room.capacity
-        )
+        self.admitted = admit(self.sequence, self.messages, self.prompts, self.room)
+        used = self.sequence.ledger.n_resident + self.sequence.n_pending
+        assert used + self.room.reserve <= self.room.capacity
         return self.context.decode(self.sequence)
+
+    def turns(self, count: int) -> None:
+        for i in range(count):
+            self.ask(f"question {i}")
+            self.reply(f"answer {i}")
+
+    def pin(self, index: int, pinned: bool = True) -> None:
+        self.messages[index] = replace(self.messages[index], pinned=pinned)
 
     def reply(self, text: str) -> None:
         """Let the model say `text`; its last token is sampled but not decoded, as in life."""
@@ -59,8 +73,8 @@ class Chat:
 
     def _make_room(self) -> None:
         if self.sequence.ledger.n_resident + 1 > self.room.capacity:
-            plan = plan_eviction(self.sequence.occupancy(self.room.capacity), 1)
-            if self.room.can_evict:
+            plan = plan_eviction(self.sequence.occupancy(self.room.capacity, self.room.policy.n_sinks), 1)
+            if self.room.keeps_cells:
                 assert self.sequence.evict(plan)
             else:
                 self.sequence.evict_and_evaluate_again(plan)
@@ -198,6 +212,203 @@ def test_a_cache_that_keeps_its_middle_is_evaluated_again() -> None:
     assert chat.context.text().endswith("U:question 19|A:answer 1")
 
 
+# --- policies -------------------------------------------------------------------------------------
+
+
+def test_the_exact_policy_reads_what_remains_again_and_says_so() -> None:
+    chat = Chat(160, system="be kind", policy=CachePolicy(Policy.EXACT))
+    fresh = 0
+    for i in range(20):
+        decoded = chat.ask(f"question {i}")
+        if chat.admitted.reason:
+            assert chat.admitted.reason == "policy exact"
+            assert decoded > len("U:question 10|A:") + 2
+            fresh += 1
+        positions = sorted(chat.context.cells)
+        assert positions == list(range(len(positions)))  # as if the old turns had never been
+        chat.reply(f"answer {i}")
+    assert fresh >= 2
+
+
+def test_the_stop_policy_evicts_nothing() -> None:
+    chat = Chat(160, policy=CachePolicy(Policy.STOP))
+    with pytest.raises(ContextFull):
+        chat.turns(20)
+    assert chat.context.text().startswith("U:question 0|A:answer 0|")
+
+
+def test_no_sinks_at_all_is_the_plain_sliding_window() -> None:
+    chat = Chat(160, system="be kind", policy=CachePolicy(n_sinks=0, pin_system=False))
+    chat.turns(20)
+    assert chat.context.text().startswith("U:question")
+
+
+@pytest.mark.parametrize("n_sinks", [81, 160, 2**31 - 2])
+def test_sinks_that_leave_no_half_of_the_window_are_refused(n_sinks: int) -> None:
+    with pytest.raises(BadRequest, match="80 tokens"):
+        Chat(160, policy=CachePolicy(n_sinks=n_sinks)).ask("hello")
+
+
+@pytest.mark.parametrize("n_sinks", [-1, 2**31 - 1])
+def test_impossible_sinks_are_refused_at_once(n_sinks: int) -> None:
+    with pytest.raises(BadRequest):
+        CachePolicy(n_sinks=n_sinks)
+
+
+def test_more_sinks_keep_more_first_tokens() -> None:
+    chat = Chat(160, policy=CachePolicy(n_sinks=30))
+    chat.turns(20)
+    assert chat.context.text().startswith("U:question 0|A:answer 0|U:ques")
+    assert chat.sequence.ledger.runs[0].end == 30
+
+
+# --- pins -----------------------------------------------------------------------------------------
+
+
+def test_a_pinned_message_stays_when_its_turn_leaves() -> None:
+    chat = Chat(160, system="be kind")
+    chat.turns(2)
+    chat.pin(1)
+    chat.turns(20)
+    seen = chat.context.text()
+    assert seen.startswith("S:be kind|U:question 0|U:question")
+    assert chat.admitted.reason is None  # nothing had to be read again for it
+
+
+def test_an_unpinned_message_leaves_like_any_other() -> None:
+    chat = Chat(160, system="be kind")
+    chat.turns(2)
+    chat.pin(1)
+    chat.turns(10)
+    chat.pin(1, False)
+    chat.turns(10)
+    assert "question 0|U:" not in chat.context.text()
+    assert chat.context.text().startswith("S:be kind|U:question")
+
+
+def test_pinning_a_message_that_was_evicted_reads_it_again_once() -> None:
+    chat = Chat(160, system="be kind")
+    chat.turns(20)
+    chat.pin(3)
+    chat.ask("and?")
+    assert chat.admitted.reason == "message 3 was pinned"
+    assert chat.context.text().startswith("S:be kind|U:question 1|U:question 1")
+    chat.reply("yes")
+    assert chat.ask("more") == len("s|U:more|A:")
+    assert chat.admitted.reason is None
+
+
+def test_pins_leave_half_of_the_window() -> None:
+    chat = Chat(160, system="be kind")
+    chat.messages += [Message(Role.USER, "a" * 30, pinned=True), Message(Role.ASSISTANT, "fine")]
+    chat.messages += [Message(Role.USER, "b" * 60, pinned=True), Message(Role.ASSISTANT, "fine")]
+    for i in range(8):
+        chat.messages += [Message(Role.USER, f"question {i}"), Message(Role.ASSISTANT, f"answer {i}")]
+    chat.ask("and?")
+    assert chat.sequence.pins.accepted == {1} and chat.sequence.pins.refused == {3}
+    assert "a" * 30 in chat.context.text() and "b" * 60 not in chat.context.text()
+    chat.reply("yes")
+    assert chat.ask("more") == len("s|U:more|A:")  # a refused pin is not tried again at each turn
+
+
+# --- reasons --------------------------------------------------------------------------------------
+
+
+def test_an_edit_is_named_by_the_number_that_a_person_counts() -> None:
+    for system in ("", "be kind"):
+        chat = Chat(1000, system=system)
+        chat.turns(3)
+        index = 2 + bool(system)
+        chat.messages[index:] = [Message(Role.USER, "changed")]
+        chat.read()
+        assert chat.admitted.reason == "edited message 3"
+
+
+def test_a_reply_whose_text_is_not_its_tokens_is_named_by_the_token() -> None:
+    chat = Chat(1000)
+    chat.ask("hello")
+    chat.reply("one two three")
+    del chat.sequence.seen[1]  # as when a stop string was cut off
+    chat.messages[1] = Message(Role.ASSISTANT, "one two")
+    chat.ask("more")
+    assert chat.admitted.reason == f"template differs at token {len('U:hello|A:one two')}"
+    assert chat.context.text() == "U:hello|A:one two|U:more|A:"
+
+
+def test_a_new_system_prompt_and_a_chat_opened_again_are_named() -> None:
+    chat = Chat(1000, system="be kind")
+    chat.turns(2)
+    chat.messages[0] = Message(Role.SYSTEM, "be brief")
+    chat.ask("hello")
+    assert chat.admitted.reason == "edited the system prompt"
+    again = Chat(1000)
+    again.messages = chat.messages[:]
+    again.read()
+    assert again.admitted.reason == "the chat was not in the cache"
+
+
+# --- what the model sees --------------------------------------------------------------------------
+
+
+def test_the_view_names_the_first_message_seen_and_those_still_seen() -> None:
+    chat = Chat(160, system="be kind")
+    chat.turns(2)
+    chat.pin(1)
+    chat.turns(20)
+    view = of_sequence(chat.sequence, "chat", len(chat.messages), chat.room)
+    assert view.first_seen is not None
+    seen = chat.context.text()
+    first = chat.messages[view.first_seen].content
+    before = chat.messages[view.first_seen - 2].content
+    assert f"{first}|" in seen and f"{before}|" not in seen
+    assert view.still_seen == (0, 1) and not view.partly and not view.is_forecast
+    assert view.n_sinks + view.n_window == len(chat.context.cells)
+    assert is_current(chat.sequence, chat.messages)
+    assert not is_current(chat.sequence, chat.messages[:-2])
+
+
+def test_a_turn_that_lost_its_beginning_is_seen_partly() -> None:
+    chat = Chat(100)
+    chat.ask("hello")
+    chat.reply("x" * 300)
+    view = of_sequence(chat.sequence, "chat", 2, chat.room)
+    assert (view.first_seen, view.partly) == (1, True)
+
+
+def test_the_forecast_is_what_the_next_message_shows() -> None:
+    chat = Chat(160, system="be kind")
+    for i in range(30):
+        chat.messages += [Message(Role.USER, f"question {i}"), Message(Role.ASSISTANT, f"answer {i}")]
+    view = forecast(LookAt("chat", tuple(chat.messages)), chat.prompts, chat.room)
+    assert view.is_forecast and view.first_seen and view.still_seen == (0,)
+    chat.ask("?")
+    actual = of_sequence(chat.sequence, "chat", len(chat.messages), chat.room)
+    assert (actual.first_seen, actual.still_seen) == (view.first_seen, view.still_seen)
+
+
+def test_the_forecast_of_an_empty_chat_sees_nothing() -> None:
+    chat = Chat(160)
+    view = forecast(LookAt("chat", ()), chat.prompts, chat.room)
+    assert (view.first_seen, view.still_seen, view.n_window) == (None, (), 0)
+
+
+def test_ten_thousand_evictions_in_a_row_leave_ledger_and_cache_in_step() -> None:
+    chat = Chat(64, policy=CachePolicy(n_sinks=4))
+    chat.ask("go")
+    sequence, evictions = chat.sequence, 0
+    while evictions < 10_000:
+        sequence.ledger.append([ord("x")])
+        sequence.pending = [(len(sequence.ledger) - 1, len(sequence.ledger))]
+        if sequence.ledger.n_resident + 1 > 64:
+            assert sequence.evict(plan_eviction(sequence.occupancy(64, 4), 1))
+            evictions += 1
+            if evictions % 3 == 0:
+                sequence.compact()
+        chat.context.decode(sequence)
+    chat.check()
+    assert len(sequence.ledger.runs) <= 2
+
+
 steps = st.lists(
     st.tuples(
         st.sampled_from(["ask", "regenerate", "edit"]),
@@ -219,6 +430,10 @@ def test_ledger_and_cache_agree_whatever_is_said(
     first_user = len(chat.messages)
     for number, (action, n_ask, n_reply, where) in enumerate(steps):
         answered = len(chat.messages) > first_user + 1
+        if action == "pin" and answered:
+            index = where % len(chat.messages)
+            chat.pin(index, not chat.messages[index].pinned)
+            continue
         if action == "regenerate" and answered:
             chat.messages.pop()
         elif action == "edit" and answered:

@@ -1,0 +1,107 @@
+"""The cache's keeper: makes room for the tokens to come, by each chat's policy, and tells of it.
+
+It carries out the plans of `kv_window` on sequences, decides when positions close their gaps, and
+answers what the model sees. Knows nothing about batches, sampling or the ends of replies.
+"""
+
+from __future__ import annotations
+
+from engine.chat.prompt import PromptBuilder
+from engine.decoding import view
+from engine.decoding.admission import Room
+from engine.decoding.kv_window import plan_eviction
+from engine.decoding.pool import SequencePool
+from engine.decoding.reply import Reply
+from engine.decoding.sequence import Sequence
+from engine.errors import BugError
+from engine.llama.context import Context
+from engine.llama.model import Model
+from engine.protocol import (
+    CachePolicy,
+    CacheShifted,
+    CacheView,
+    Event,
+    FinishReason,
+    LookAt,
+    Policy,
+    Shift,
+)
+
+
+class CacheKeeper:
+    """Keeps the cells of all sequences within the context."""
+
+    def __init__(self, model: Model, context: Context, pool: SequencePool, prompts: PromptBuilder) -> None:
+        self._context = context
+        self._pool = pool
+        self._prompts = prompts
+        self._can_evict = context.can_shift and not model.has_recurrent_state
+        self._last_position = max(model.n_ctx_train, context.n_ctx)
+
+    # --- room ---
+
+    def room_for(self, sequence: Sequence, policy: CachePolicy) -> Room:
+        """What `sequence` may use beside the others that are being answered."""
+        return Room(self._pool.capacity_for(sequence), policy, self._can_evict)
+
+    def make_room(self, sequence: Sequence, n_coming: int, events: list[Event]) -> FinishReason | None:
+        """Free cells for the next tokens of a reply; the reason why it has to end if that cannot be."""
+        reply = sequence.reply
+        if reply is None:
+            raise BugError("Room was to be made for a sequence that is not being answered.")
+        self._pool.make_free(n_coming, keep=sequence)
+        room = self.room_for(sequence, reply.request.cache)
+        if sequence.ledger.n_resident + n_coming <= room.capacity:
+            self._close_gaps_if_due(sequence, reply, n_coming)
+            return None
+        if room.policy.policy is Policy.STOP:
+            return FinishReason.CONTEXT_FULL
+        occupancy = sequence.occupancy(room.capacity, room.policy.n_sinks)
+        if occupancy.sinks + n_coming > room.capacity:
+            return FinishReason.ERROR
+        plan = plan_eviction(occupancy, n_coming)
+        if not room.keeps_cells:
+            sequence.evict_and_evaluate_again(plan)
+            reply.reevaluated_because = room.why_not
+        elif not sequence.evict(plan):
+            raise BugError("The cache refused an eviction that it had promised.")
+        n_evicted = sum(end - start for start, end in plan)
+        reply.evicted += n_evicted
+        self.tell_eviction(sequence, reply, n_evicted, events)
+        events.append(self.view(sequence, reply))
+        return None
+
+    def tell_eviction(self, sequence: Sequence, reply: Reply, n_evicted: int, events: list[Event]) -> None:
+        """Close the gaps if that is due, and report."""
+        # As far ahead as the room goes, so that a lazy shift falls together with an eviction.
+        n_free = self._context.n_ctx - sequence.ledger.n_resident
+        shifted = self._close_gaps_if_due(sequence, reply, n_free)
+        events.append(CacheShifted(reply.request.request_id, n_evicted, shifted))
+
+    def _close_gaps_if_due(self, sequence: Sequence, reply: Reply, n_coming: int) -> bool:
+        """Move positions if the policy is to, or if they would leave what the model was trained for."""
+        is_due = sequence.ledger.next_position + n_coming > self._last_position
+        is_eager = reply.request.cache.shift is Shift.EAGER
+        if not self._can_evict or not (is_due or is_eager):
+            return False
+        shifted = sequence.compact()
+        reply.shifted = reply.shifted or shifted
+        return shifted
+
+    # --- what the model sees ---
+
+    def view(self, sequence: Sequence, reply: Reply) -> CacheView:
+        """What the model sees of the chat that is being answered; the reply is its last message."""
+        room = self._whole_room(reply.request.cache)
+        return view.of_sequence(sequence, reply.request.chat_id, len(reply.request.messages) + 1, room)
+
+    def look(self, question: LookAt) -> CacheView:
+        """What the model sees of a chat, or will see with its next message."""
+        room = self._whole_room(question.cache)
+        sequence = self._pool.find(question.chat_id)
+        if sequence and view.is_current(sequence, question.messages):
+            return view.of_sequence(sequence, question.chat_id, len(question.messages), room)
+        return view.forecast(question, self._prompts, room)
+
+    def _whole_room(self, policy: CachePolicy) -> Room:
+        return Room(self._context.n_ctx, policy, self._can_evict)
