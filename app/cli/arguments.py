@@ -11,7 +11,7 @@ import argparse
 from dataclasses import dataclass, field
 
 from app.data.message_text import clean_text
-from engine.protocol import LoadModel, Sampling
+from engine.protocol import CachePolicy, KVType, LoadModel, Policy, Sampling, Shift
 from engine.version import VERSION
 
 
@@ -28,6 +28,8 @@ class ChatOptions:
     max_tokens: int | None = None
     stop: tuple[str, ...] = ()
     ignore_eos: bool = False
+    cache: CachePolicy = field(default_factory=CachePolicy)
+    kv_type: KVType = KVType.F16
     as_json: bool = False
 
     def load_command(self, path: str) -> LoadModel:
@@ -38,6 +40,7 @@ class ChatOptions:
             n_threads=self.n_threads,
             n_seq_max=1,
             chat_format=self.chat_format,
+            kv_type=self.kv_type,
         )
 
 
@@ -68,6 +71,7 @@ def _add_chat(chat: argparse.ArgumentParser) -> None:
     chat.add_argument("--ignore-eos", action="store_true", help="the model cannot end its turn")
     chat.add_argument("--system", metavar="TEXT", help="the system prompt")
     chat.add_argument("--threads", type=_positive, metavar="N", help="CPU threads")
+    _add_cache(chat)
     chat.add_argument("--chat-format", metavar="NAME", help="a named format instead of the file's template")
     chat.add_argument("--json", action="store_true", dest="as_json", help="one JSON object a line")
 
@@ -83,6 +87,48 @@ def _add_sampling(chat: argparse.ArgumentParser) -> None:
         chat.add_argument(option, type=float, default=value, metavar="X", help=f"{text} (default {value})")
     chat.add_argument("--top-k", type=int, default=default.top_k, metavar="N", help="0 switches it off")
     chat.add_argument("--seed", type=int, metavar="N", help="the same seed gives the same replies")
+
+
+def _add_cache(chat: argparse.ArgumentParser) -> None:
+    default = CachePolicy()
+    policies = "when the context is full: turns leave, what remains is read again, or the reply ends"
+    chat.add_argument(
+        "--policy",
+        type=Policy,
+        choices=list(Policy),
+        default=default.policy,
+        metavar="NAME",
+        help=f"{', '.join(Policy)}; {policies} (default {default.policy})",
+    )
+    chat.add_argument(
+        "--shift",
+        type=Shift,
+        choices=list(Shift),
+        default=default.shift,
+        metavar="NAME",
+        help=f"{', '.join(Shift)}: when positions close the gap (default {default.shift})",
+    )
+    chat.add_argument(
+        "--sinks",
+        type=int,
+        default=default.n_sinks,
+        metavar="N",
+        help=f"first tokens that always stay (default {default.n_sinks})",
+    )
+    chat.add_argument(
+        "--pin-system",
+        action=argparse.BooleanOptionalAction,
+        default=default.pin_system,
+        help="keep the whole system prompt in the model's view (default: yes)",
+    )
+    chat.add_argument(
+        "--kv-type",
+        type=KVType,
+        choices=list(KVType),
+        default=KVType.F16,
+        metavar="NAME",
+        help=f"{', '.join(KVType)}: how the KV cache is stored (default {KVType.F16})",
+    )
 
 
 def _positive(text: str) -> int:
@@ -118,5 +164,7 @@ def chat_options(arguments: argparse.Namespace) -> ChatOptions:
         max_tokens=arguments.max_tokens,
         stop=tuple(clean_text(text) for text in arguments.stop),
         ignore_eos=arguments.ignore_eos,
+        cache=CachePolicy(arguments.policy, arguments.shift, arguments.sinks, arguments.pin_system),
+        kv_type=arguments.kv_type,
         as_json=arguments.as_json,
     )

@@ -221,6 +221,7 @@ class ChatSession:
             max_tokens=options.max_tokens,
             stop=options.stop,
             ignore_eos=options.ignore_eos,
+            cache=options.cache,
         )
 
     def _next_event(self) -> Event | Cancel:

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence as Many
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise
+from itertools import chain
 
 from engine.chat.prompt import PREAMBLE, Part, PromptBuilder
 from engine.decoding.kv_window import Occupancy, plan_eviction
 from engine.decoding.ledger import Interval, Span
-from engine.decoding.selection import Selection, select
+from engine.decoding.selection import select
 from engine.decoding.sequence import Pins, Sequence
 from engine.errors import BadRequest, ContextFull
 from engine.protocol import CachePolicy, Message, Policy, Role
@@ -153,7 +153,8 @@ class _Admission:
     def _window_start(self) -> int:
         """Offset of the first resident token behind the last gap that eviction left."""
         runs = self.ledger.runs
-        gaps = [run.start for before, run in pairwise(runs) if before.end < run.start]
+        ends = [0, *(run.end for run in runs)]
+        gaps = [run.start for before, run in zip(ends, runs, strict=False) if before < run.start]
         return gaps[-1] if gaps else self.ledger.end_decoded
 
     def _occupancy_before(self, cut: int, pins: Pins, begins_turn: bool) -> Occupancy:
@@ -226,11 +227,21 @@ class _Admission:
         )
         if selection.left_out and self.room.policy.policy is Policy.STOP:
             raise ContextFull(len(self.messages), self.room.capacity)
-        was_empty = not len(self.ledger)
+        evicted = self._no_longer_resident({part.message for part in selection.parts})
         self.sequence.restart([token for part in selection.parts for token in part.ids])
         self.ledger, self.matched = self.sequence.ledger, 0
         self._record(0, selection.parts, selection.pins)
-        return Admitted(0 if was_empty else _count(selection), reason)
+        return Admitted(evicted, reason)
+
+    def _no_longer_resident(self, kept: set[int]) -> int:
+        """Tokens in the cache of messages that are still in the chat, but not among `kept`."""
+        ledger = self.ledger
+        gone = (
+            (span.start, ledger.span_end(number))
+            for number, span in enumerate(ledger.spans[: self.matched])
+            if span.message not in kept
+        )
+        return sum(_size(ledger.resident_in(start, end)) for start, end in gone)
 
     def _record(self, start: int, parts: Many[Part], pins: Pins) -> None:
         """Write down whose tokens stand where from the first span that does not match on."""
@@ -270,7 +281,3 @@ class _Admission:
 
 def _size(intervals: Many[Interval]) -> int:
     return sum(end - start for start, end in intervals)
-
-
-def _count(selection: Selection) -> int:
-    return sum(len(part.ids) for part in selection.left_out)

@@ -95,6 +95,9 @@ def test_json_lines_carry_the_engines_events(run: Run, capsys: pytest.CaptureFix
         "decode_tps": None,
         "kv_cells_used": 11,
         "kv_cells": 512,
+        "shifted": False,
+        "reevaluated_because": None,
+        "resident_from_message": None,
     }
 
 

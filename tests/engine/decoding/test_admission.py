@@ -221,6 +221,7 @@ def test_the_exact_policy_reads_what_remains_again_and_says_so() -> None:
     for i in range(20):
         decoded = chat.ask(f"question {i}")
         if chat.admitted.reason:
+            assert 0 < chat.admitted.evicted < 160
             assert chat.admitted.reason == "policy exact"
             assert decoded > len("U:question 10|A:") + 2
             fresh += 1
@@ -241,6 +242,7 @@ def test_no_sinks_at_all_is_the_plain_sliding_window() -> None:
     chat = Chat(160, system="be kind", policy=CachePolicy(n_sinks=0, pin_system=False))
     chat.turns(20)
     assert chat.context.text().startswith("U:question")
+    assert chat.admitted.reason is None  # nothing is read again here either
 
 
 @pytest.mark.parametrize("n_sinks", [81, 160, 2**31 - 2])
