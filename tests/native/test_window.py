@@ -18,7 +18,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from app.data.chat_store import MessageState, StoredMessage
+from app.data.stored_message import MessageState, StoredMessage
 from app.services.notice import Notice
 from app.window import Weir
 from engine.client import EngineClient
