@@ -12,7 +12,7 @@ from collections.abc import Sequence as Many
 from engine.chat.text_stream import TextStream
 from engine.llama.model import Model
 from engine.llama.sampler import Sampler
-from engine.protocol import FinishReason, Generate
+from engine.protocol import FinishReason, Generate, TurnStats
 
 
 class Reply:
@@ -75,6 +75,24 @@ class Reply:
     def decode_tps(self) -> float | None:
         """Generated tokens a second, sampling and eviction included, the prompt excluded."""
         return _rate(self._decode_steps, self._decode_seconds)
+
+    def stats(self, cells_used: int, cells: int, first_seen: int | None) -> TurnStats:
+        """The turn's numbers, together with those of the cache as it is now."""
+        return TurnStats(
+            tokens_prompt=self.reused + self.prefilled,
+            tokens_reused=self.reused,
+            tokens_prefilled=self.prefilled,
+            tokens_generated=self.generated,
+            tokens_evicted=self.evicted,
+            ttft_ms=self.ttft_ms,
+            prefill_tps=self.prefill_tps,
+            decode_tps=self.decode_tps,
+            kv_cells_used=cells_used,
+            kv_cells=cells,
+            shifted=self.shifted,
+            reevaluated_because=self.reevaluated_because,
+            resident_from_message=first_seen,
+        )
 
     # --- tokens ---
 

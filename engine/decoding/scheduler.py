@@ -21,6 +21,7 @@ from engine.decoding.pool import SequencePool
 from engine.decoding.reply import Reply
 from engine.decoding.sequence import Sequence
 from engine.decoding.slices import SliceSize
+from engine.decoding.throughput import Throughput
 from engine.errors import ContextFull, PromptTooLong, WeirError
 from engine.llama.context import Batch, Context
 from engine.llama.model import Model
@@ -38,7 +39,6 @@ from engine.protocol import (
     PrefillProgress,
     Role,
     TextDelta,
-    TurnStats,
 )
 
 
@@ -67,7 +67,7 @@ class Scheduler:
         self._pool = SequencePool(context, n_seq_max)
         self._keeper = CacheKeeper(model, context, self._pool, prompts)
         self._waiting: deque[Reply] = deque()
-        self._recent: deque[tuple[float, float, int]] = deque()  # (when, seconds, tokens) of decodes
+        self._throughput = Throughput()
         self.last_reply: Reply | None = None
 
     # --- requests ---
@@ -125,11 +125,7 @@ class Scheduler:
     @property
     def decode_tps(self) -> float | None:
         """Generated tokens a second over the decodes of the last second."""
-        now = time.perf_counter()
-        while self._recent and now - self._recent[0][0] > 1.0:
-            self._recent.popleft()
-        seconds = sum(spent for _when, spent, _tokens in self._recent)
-        return sum(tokens for _when, _spent, tokens in self._recent) / seconds if seconds > 0 else None
+        return self._throughput.rate()
 
     # --- the heart ---
 
@@ -262,7 +258,7 @@ class Scheduler:
                 self._slice.measured(n_tokens, seconds)
                 events.append(PrefillProgress(reply.request.request_id, reply.prefilled, reply.to_prefill))
         if n_sampled:
-            self._recent.append((time.perf_counter(), seconds, n_sampled))
+            self._throughput.count(n_sampled, seconds)
 
     def _take_token(self, sequence: Sequence, token: int | None, events: list[Event]) -> None:
         reply = sequence.reply
@@ -326,20 +322,6 @@ class Scheduler:
         self._pool.release_forgotten()
 
     def _finished(self, reply: Reply, first_seen: int | None, error: ErrorReport | None = None) -> Finished:
-        stats = TurnStats(
-            tokens_prompt=reply.reused + reply.prefilled,
-            tokens_reused=reply.reused,
-            tokens_prefilled=reply.prefilled,
-            tokens_generated=reply.generated,
-            tokens_evicted=reply.evicted,
-            ttft_ms=reply.ttft_ms,
-            prefill_tps=reply.prefill_tps,
-            decode_tps=reply.decode_tps,
-            kv_cells_used=self.cells_used,
-            kv_cells=self.cells,
-            shifted=reply.shifted,
-            reevaluated_because=reply.reevaluated_because,
-            resident_from_message=first_seen,
-        )
+        stats = reply.stats(self.cells_used, self.cells, first_seen)
         reason = reply.reason or FinishReason.ERROR
         return Finished(reply.request.request_id, reason, reply.stream.text, stats, error)
