@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from engine.decoding.kv_window import Occupancy
 from engine.decoding.ledger import Interval, Ledger
+from engine.errors import BugError
 from engine.protocol import Message
 
 if TYPE_CHECKING:
@@ -98,6 +99,8 @@ class Sequence:
         moves = self.ledger.compact()
         for move in moves:
             self._context.shift(self.seq_id, move.start, move.end, move.delta)
+        if moves and self._context.position_range(self.seq_id) != self._expected_range():
+            raise BugError("The cache did not move the positions that it had promised to move.")
         return bool(moves)
 
     def clear(self) -> None:
