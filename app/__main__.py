@@ -6,19 +6,27 @@ worker process imports this module again when it starts.
 
 from __future__ import annotations
 
+import errno
 import io
 import multiprocessing
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 
 from app.cli.arguments import ChatOptions, build_parser, chat_options
+from app.cli.endure_arguments import EndureOptions, endure_options
 from engine.errors import BadRequest
+
+_INTERRUPTED = 128 + signal.SIGINT
+_OUTPUT_ERRORS = (errno.ENOSPC, errno.EIO, errno.EFBIG)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run Weir with `argv` (without the program's name; None takes the process's own)."""
     multiprocessing.freeze_support()
+    if sys.stderr is None:  # closed by the caller; print would fall back to standard output
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
     parser = build_parser()
     arguments = parser.parse_args(argv)
     if arguments.command == "doctor":
@@ -29,6 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         except BadRequest as error:
             parser.exit(2, f"weir chat: {error}\n")
         return _in_terminal(lambda: _chat(options))
+    if arguments.command == "endure":
+        return _in_terminal(lambda: _endure(endure_options(arguments)))
     return _open_window()
 
 
@@ -55,6 +65,12 @@ def _chat(options: ChatOptions) -> int:
     return run_chat(options)
 
 
+def _endure(options: EndureOptions) -> int:
+    from app.cli.endure import run_endure
+
+    return run_endure(options)
+
+
 def _doctor(as_json: bool) -> int:
     from app.cli.doctor import run_doctor
 
@@ -70,10 +86,22 @@ def _in_terminal(command: Callable[[], int]) -> int:
         if sys.stdout is not None:  # the caller closed it
             sys.stdout.flush()
     except BrokenPipeError:
-        # Python writes what is left at exit, and would complain about the pipe again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 0
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except OSError as error:
+        if error.errno not in _OUTPUT_ERRORS:
+            raise
+        _drop_output()
+        print(f"weir: The output could not be written: {error.strerror}.", file=sys.stderr)
+        return 1
     return status
+
+
+def _drop_output() -> None:
+    """Python writes what is left at exit, and would complain about the output again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

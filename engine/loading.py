@@ -31,6 +31,7 @@ from engine.protocol import Endurance, Event, LoadModel, LoadProgress, ModelInfo
 DEFAULT_N_CTX = 8192
 _UNKNOWN_N_CTX_TRAIN = 4096
 _PROGRESS_STEP = 0.01
+_MAX_THREADS = 512  # GGML_MAX_N_THREADS in ggml.h; far more of them crash llama.cpp
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,25 +55,33 @@ def load(command: LoadModel, put: Callable[[Event], None]) -> LoadedModel:
     Raises ModelFileError, ModelLoadError, BadRequest or TemplateError; nothing stays loaded then.
     """
     started = time.perf_counter()
-    path = Path(command.path)
-    header = read_header(path)
+    header = read_header(Path(command.path))
     check_chat_model(header)
     with ExitStack() as resources:
-        llama = backend.Backend()
-        resources.callback(llama.close)
-        model = Model(llama, path, command.n_gpu_layers, _Progress(put))
-        resources.callback(model.close)
-        if not model.has_decoder:
-            raise ModelLoadError(f"{path.name} is a model that only embeds text; it cannot chat.")
+        model = open_model(command.path, command.n_gpu_layers, put, resources)
         context = Context(model, _context_params(command, model))
         resources.callback(context.close)
         _try_out(model, context)
         chat_format = _open_format(command, header, model)
         resources.callback(chat_format.close)
         prompts = PromptBuilder(chat_format, model)
-        info = _describe(command, header, model, context, chat_format)
+        info = _describe(command, model, context, chat_format)
         put(ModelLoaded(info, (time.perf_counter() - started) * 1000))
         return LoadedModel(model, context, prompts, command.n_seq_max, resources.pop_all())
+
+
+def open_model(path: str, n_gpu_layers: int, put: Callable[[Event], None], resources: ExitStack) -> Model:
+    """Load the weights of a file whose header was checked; `resources` frees them.
+
+    Raises ModelLoadError.
+    """
+    llama = backend.Backend()
+    resources.callback(llama.close)
+    model = Model(llama, Path(path), n_gpu_layers, _Progress(put))
+    resources.callback(model.close)
+    if not model.has_decoder:
+        raise ModelLoadError(f"{model.path.name} is a model that only embeds text; it cannot chat.")
+    return model
 
 
 class _Progress:
@@ -89,17 +98,33 @@ class _Progress:
 
 
 def _context_params(command: LoadModel, model: Model) -> ContextParams:
+    n_ctx = command.n_ctx
+    if n_ctx is None:
+        n_ctx = min(DEFAULT_N_CTX, model.n_ctx_train or _UNKNOWN_N_CTX_TRAIN)
+    check_n_ctx(n_ctx, model)
+    n_threads = count_threads(command.n_threads)
+    return ContextParams(n_ctx, command.n_seq_max, n_threads, kv_type=command.kv_type)
+
+
+def check_n_ctx(n_ctx: int, model: Model) -> None:
+    """Raises BadRequest unless `model` was trained for so many tokens."""
     n_ctx_train = model.n_ctx_train or _UNKNOWN_N_CTX_TRAIN
-    n_ctx = min(DEFAULT_N_CTX, n_ctx_train) if command.n_ctx is None else command.n_ctx
-    if command.n_ctx is not None and not 0 < n_ctx <= n_ctx_train:
+    if not 0 < n_ctx <= n_ctx_train:
         raise BadRequest(
             f"The context must be between 1 and {n_ctx_train:,} tokens, which is what "
             f"{model.path.name} was trained for; {n_ctx:,} is not."
         )
-    n_threads = command.n_threads or psutil.cpu_count(logical=False) or 1
-    if n_threads < 1:
-        raise BadRequest(f"The number of threads must be at least 1, not {n_threads}.")
-    return ContextParams(n_ctx, command.n_seq_max, n_threads, kv_type=command.kv_type)
+
+
+def count_threads(asked: int | None) -> int:
+    """The CPU threads to decode with: those asked for, else one for each core.
+
+    Raises BadRequest for fewer than one.
+    """
+    n_threads = asked or psutil.cpu_count(logical=False) or 1
+    if not 1 <= n_threads <= _MAX_THREADS:
+        raise BadRequest(f"The number of threads must be between 1 and {_MAX_THREADS}, not {n_threads:,}.")
+    return n_threads
 
 
 def _try_out(model: Model, context: Context) -> None:
@@ -131,14 +156,11 @@ def _template_of(header: GGUFHeader) -> TemplateSource:
     return NotText("an array" if isinstance(value, ArrayValue) else "a number")
 
 
-def _describe(
-    command: LoadModel, header: GGUFHeader, model: Model, context: Context, chat_format: ChatFormat
-) -> ModelInfo:
-    name = header.metadata.get("general.name")
+def _describe(command: LoadModel, model: Model, context: Context, chat_format: ChatFormat) -> ModelInfo:
     endurance, endurance_reason = _endurance(model, context)
     return ModelInfo(
         path=str(model.path),
-        name=name if isinstance(name, str) and name.strip() else model.path.stem,
+        name=model.path.stem,  # general.name is often a training run's, and differs from what people chose
         description=model.description,
         size_bytes=model.size_bytes,
         n_params=model.n_params,

@@ -199,6 +199,7 @@ class Endure:
 
     Answered by `LoadProgress`..., `EnduranceProgress`..., then `EnduranceReport` or `Failed`. `text_path`
     None takes the reference documentation that comes with Python. `n_ctx` is sinks and window together.
+    Any `Cancel` ends the run within one slice, with the report of what was measured.
     """
 
     path: str
@@ -431,10 +432,11 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Gauges:
-    """What the engine measures about itself, sent about twice a second while it works.
+    """What the engine measures about itself, sent four times a second while it works.
 
     `decode_tps`: tokens over decode time in the last second, None when nothing is being decoded.
-    `prefill_tps` and `ttft_ms`: of the last turn. `kv_bytes`: bytes of the live cells.
+    `prefill_tps` and `ttft_ms`: of the newest turn, None until they are known.
+    `kv_bytes_used`: bytes of the live cells, of `kv_bytes` in all.
     """
 
     decode_tps: float | None
@@ -450,7 +452,10 @@ class Gauges:
 
 @dataclass(frozen=True, slots=True)
 class EnduranceProgress:
-    """So far: `perplexity` has one value for each 1,000 tokens that are complete."""
+    """So far: `perplexity` has one value for each 1,000 tokens that are complete.
+
+    The first one comes before the first token. `n_total` is less than was asked for if the text is shorter.
+    """
 
     n_done: int
     n_total: int
@@ -465,10 +470,12 @@ class EnduranceProgress:
 class EnduranceReport:
     """The outcome of `Endure`; field names are those of the JSON export.
 
-    `perplexity`: one value for each 1,000 tokens. `tps`: tokens over the time of all decodes,
-    evictions included. `shift_ms`: what the decodes right after a shift took beyond the others, for
-    one shift; None if there was none. `rss_growth_bytes`: how much the process grew after the first
-    2,000 tokens, None for a shorter run.
+    `window` is sinks and window together, in tokens. `n_tokens`: those that were read; fewer than asked
+    for after `Cancel`. `perplexity`: one value for each complete 1,000 tokens. `tps`: tokens over the time
+    of all decodes, evictions and what was read again included. `shift_ms`: what a decode right after a
+    shift took beyond the next one, median; None if there was none. `rss_growth_bytes`: how much the
+    process grew after the first 2,000 tokens, None for a shorter run. `evictions` counts how often room was
+    made. `model` is the file's name.
     """
 
     policy: str

@@ -1,4 +1,4 @@
-"""The far end of the process boundary: a process that loads one model and answers with it.
+"""The far end of the process boundary: a process that loads one model and answers with it, or measures it.
 
 Commands come in through a pipe and are read by a thread of their own, so that Cancel is seen
 between two decodes; everything else happens in the main thread: load, then step the scheduler while
@@ -21,10 +21,12 @@ from engine.decoding.scheduler import Scheduler
 from engine.errors import BugError, WeirError
 from engine.llama import backend
 from engine.loading import LoadedModel, load
+from engine.measure.endurance import endure
 from engine.outbox import Outbox
 from engine.protocol import (
     Cancel,
     Command,
+    Endure,
     ErrorReport,
     Failed,
     Finished,
@@ -36,7 +38,7 @@ from engine.protocol import (
     Shutdown,
 )
 
-_GAUGE_SECONDS = 0.5
+_GAUGE_SECONDS = 0.25
 _IDLE_GAUGE_SECONDS = 2.0
 
 
@@ -48,9 +50,12 @@ def serve(connection: Connection, stderr_path: str) -> None:
     commands: queue.SimpleQueue[Command] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(connection, commands), daemon=True).start()
     first = commands.get()
-    if not isinstance(first, LoadModel):
-        return
     try:
+        if isinstance(first, Endure):
+            # Cancel and Shutdown are all that can come, and either ends the run.
+            endure(first, outbox.put, is_cancelled=lambda: not commands.empty())
+        if not isinstance(first, LoadModel):
+            return
         loaded = load(first, outbox.put)
     except WeirError as error:
         outbox.put(Failed(None, ErrorReport.of(error)))
@@ -117,13 +122,13 @@ class Worker:
         if now < self._next_gauges:
             return
         self._next_gauges = now + (_GAUGE_SECONDS if self._scheduler.busy else _IDLE_GAUGE_SECONDS)
-        scheduler, last = self._scheduler, self._scheduler.last_reply
+        scheduler, newest = self._scheduler, self._scheduler.newest_reply
         share = scheduler.cells_used / scheduler.cells
         self._outbox.put(
             Gauges(
                 decode_tps=scheduler.decode_tps,
-                prefill_tps=last.prefill_tps if last else None,
-                ttft_ms=last.ttft_ms if last else None,
+                prefill_tps=newest.prefill_tps if newest else None,
+                ttft_ms=newest.ttft_ms if newest else None,
                 kv_cells_used=scheduler.cells_used,
                 kv_cells=scheduler.cells,
                 kv_bytes_used=None if self._kv_bytes is None else round(self._kv_bytes * share),

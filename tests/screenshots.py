@@ -14,12 +14,14 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 os.environ["WEIR_HOME"] = tempfile.mkdtemp(prefix="weir-screenshots-")
 
 from PySide6.QtCore import QCoreApplication, QEvent
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QMenu
 
-from app.data.chat_store import ChatStore, MessageState, TurnNumbers
+from app.data.chat_store import ChatStore
+from app.data.stored_message import MessageState, TurnNumbers
+from app.services.chat_controller import ChatController
 from app.views.theme import apply_theme
 from app.window import Weir
-from engine.protocol import DeviceMemory, Gauges, PrefillProgress
+from engine.protocol import DeviceMemory, Endurance, FinishReason, Gauges, PrefillProgress
 from tests.app.scripted_engine import ScriptedEngine
 
 REPLY = """Here is a first plan for **Yazd**, with time to rest at noon.
@@ -89,6 +91,11 @@ class Studio:
         assert self.weir.store is not None
         return self.weir.store
 
+    @property
+    def controller(self) -> ChatController:
+        assert self.weir.controller is not None
+        return self.weir.controller
+
     def chat(self, *turns: tuple[str, str]) -> str:
         chat = self.store.create_chat()
         for question, answer in turns:
@@ -98,9 +105,8 @@ class Studio:
         return chat.id
 
     def open(self, chat_id: str | None) -> None:
-        assert self.weir.controller is not None
-        self.weir.controller.refresh()
-        self.weir.controller.open(chat_id)
+        self.controller.refresh()
+        self.controller.open(chat_id)
         self.settle()
 
     def write(self, text: str) -> None:
@@ -115,7 +121,7 @@ def main() -> None:
     application = QApplication([])
     apply_theme(application, "light")
     studio = Studio(application, folder)
-    for state in (empty, streaming, long_chat, right_to_left, dark, error, small):
+    for state in (empty, streaming, long_chat, right_to_left, dark, sight, endings, error, small):
         state(studio)
     studio.weir.window.close()
 
@@ -166,6 +172,83 @@ def dark(studio: Studio) -> None:
     )
     studio.save("8-dark")
     apply_theme(studio.application, "light")
+
+
+def sight(studio: Studio) -> None:
+    """The line above which the model does not see, with a pin above it; a forecast; an edit."""
+    client, window = studio.engine.newest, studio.weir.window
+    turns = [("You are helping me plan a trip. The code word is PELICAN-7.", "I will keep it in mind.")]
+    turns += [
+        (f"And day {day}?", f"On day {day} we walk along the river, and rest at noon.") for day in range(2, 9)
+    ]
+    chat = studio.chat(*turns)
+    studio.store.set_pinned(studio.store.messages(chat)[0].id, True)
+    client.answers = False
+    studio.open(chat)
+    client.see(12, still_seen=(0,))
+    studio.settle()
+    window.transcript.verticalScrollBar().setValue(420)
+    studio.save("20-forecast")
+    studio.write("And the way back?")
+    client.see(10, still_seen=(0,), partly=True, n_sinks=700, n_window=4510)
+    client.finish(
+        "By train along the lake.",
+        tokens_reused=5348,
+        tokens_prefilled=24,
+        tokens_evicted=512,
+        reevaluated_because="edited message 4",
+    )
+    client.say(GAUGES)
+    studio.settle()
+    window.transcript.scroll_to_end()
+    studio.save("21-line")
+    window.transcript.verticalScrollBar().setValue(0)
+    studio.save("22-pinned-above-the-line")
+    apply_theme(studio.application, "dark")
+    window.transcript.scroll_to_end()
+    studio.save("23-line-dark")
+    window.transcript.verticalScrollBar().setValue(0)
+    studio.save("24-pinned-dark")
+    apply_theme(studio.application, "light")
+    studio.controller.begin_edit(studio.weir.transcript.message_at(14).id)
+    studio.save("25-editing")
+    window.composer.send_requested.emit()
+    studio.settle()
+    client.see(9, still_seen=(0,))
+    client.write("Day eight is for the museum.")
+    studio.save("26-edited")
+    client.finish("Day eight is for the museum.")
+    studio.settle()
+    window.model_bar.cache.fill_menu()
+    for number, action in enumerate(window.model_bar.cache.menu_shown.actions()):
+        menu = action.menu()
+        if isinstance(menu, QMenu):
+            menu.ensurePolished()
+            menu.adjustSize()
+            menu.grab().save(str(studio.folder / f"27-menu-{number}.png"))
+    window.resize(683, 384)
+    window.transcript.scroll_to_end()
+    studio.save("28-line-small")
+    window.resize(1120, 760)
+    client.answers = True
+
+
+def endings(studio: Studio) -> None:
+    """A reply that the full context ended, and a model that cannot let go of single turns."""
+    client = studio.engine.newest
+    studio.open(studio.chat(("Tell me of the river.", REPLY)))
+    studio.write("Go on.")
+    client.finish("The river runs through the valley and", FinishReason.CONTEXT_FULL)
+    studio.save("30-context-full")
+    reason = (
+        "This model's state cannot forget single turns: the newest turns, up to 8,192 tokens, are read again"
+    )
+    studio.weir.loader.load("/models/mamba.gguf")
+    studio.engine.newest.load(
+        endurance=Endurance.CANNOT, endurance_reason=f"{reason} whenever the context is full."
+    )
+    studio.open(None)
+    studio.save("31-cannot")
 
 
 def error(studio: Studio) -> None:

@@ -1,6 +1,6 @@
 """The words of the command line: what may be typed, and the values that it becomes.
 
-In: `argv`. Out: a namespace with `command` ("chat", "doctor" or None), and for the chat one frozen
+In: `argv`. Out: a namespace with `command` ("chat", "endure", "doctor" or None), and for the chat one frozen
 `ChatOptions`. Wrong words end the process with status 2 and the usage, as argparse does.
 Imported at every start, so it imports nothing heavy.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass, field
 
+from app.cli.endure_arguments import DESCRIPTION, add_endure
 from app.data.message_text import clean_text
 from engine.protocol import CachePolicy, KVType, LoadModel, Policy, Sampling, Shift
 from engine.version import VERSION
@@ -50,8 +51,10 @@ def build_parser() -> argparse.ArgumentParser:
         prog="weir", description="Chat with a model on your own machine. Without a command: the window."
     )
     parser.add_argument("--version", action="version", version=f"weir {VERSION}")
-    commands = parser.add_subparsers(dest="command", metavar="{chat,doctor}")
+    commands = parser.add_subparsers(dest="command", metavar="{chat,endure,doctor}")
     _add_chat(commands.add_parser("chat", help="chat in the terminal", description=_CHAT_DESCRIPTION))
+    endure = commands.add_parser("endure", help="prove endless chat on a long text", description=DESCRIPTION)
+    add_endure(endure, _positive)
     doctor = commands.add_parser("doctor", help="show versions, devices and what is missing")
     doctor.add_argument("--json", action="store_true", dest="as_json", help="one JSON object")
     return parser

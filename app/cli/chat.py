@@ -52,8 +52,10 @@ def _chat(options: ChatOptions, output: Output, make_engine: EngineFactory) -> i
         if not session.load():
             return session.exit_code
         for text in _terminal_lines(not options.as_json) if is_terminal else _piped_lines():
-            with _interrupt_calls(session.cancel) if is_terminal else contextlib.nullcontext():
+            with _interrupt_calls(session.cancel) as was_interrupted:
                 session.say(text)
+            if was_interrupted() and not is_terminal:
+                return _INTERRUPTED  # nobody is there to type the next message
             if session.is_over:
                 break
     return session.exit_code
@@ -64,6 +66,8 @@ def choose_model(asked: str | None, note: Callable[[str], None]) -> str:
 
     Raises ModelFileError if there is none at all. `note` is told what is wrong with the settings.
     """
+    if asked is not None and not asked.strip():
+        raise ModelFileError("The name of the model file is empty: name a GGUF file.")
     if asked is not None:
         return asked
     last_model = _last_model(note)
@@ -130,15 +134,20 @@ def _ask(prompts_on_stdout: bool) -> str:
 
 
 @contextlib.contextmanager
-def _interrupt_calls(cancel: Callable[[], None]) -> Iterator[None]:
-    """While it holds, the first Ctrl+C calls `cancel`, and another one ends the chat."""
+def _interrupt_calls(cancel: Callable[[], None]) -> Iterator[Callable[[], bool]]:
+    """While it holds, the first Ctrl+C calls `cancel`, and another one ends the chat.
 
-    def first(_number: int, _frame: FrameType | None) -> None:
+    Yields a function that tells whether there was one.
+    """
+    interrupts: list[int] = []
+
+    def first(number: int, _frame: FrameType | None) -> None:
+        interrupts.append(number)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         cancel()
 
     before = signal.signal(signal.SIGINT, first)
     try:
-        yield
+        yield lambda: bool(interrupts)
     finally:
         signal.signal(signal.SIGINT, before)

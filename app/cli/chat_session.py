@@ -83,10 +83,8 @@ class ChatSession:
         # A queue for each engine: what a dead one said last must not be taken for the new one's.
         self._events = queue.SimpleQueue()
         self._engine = self._make_engine(self._events.put)
-        try:
+        with contextlib.suppress(EngineGone):  # its EngineDied is on the way, and knows the cause
             self._engine.send(self._load_command)
-        except EngineGone as error:
-            return self._load_failed(self._died_loading(str(error)))
         while True:
             match event := self._next_event():
                 case ModelLoaded():
@@ -189,18 +187,15 @@ class ChatSession:
         return False
 
     def _died_loading(self, cause: str) -> ErrorReport:
-        reason = cause or "it gave no reason"
         message = (
-            f"The engine died while it loaded {self._load_command.path}: {reason}. Try another model file."
+            f"The engine stopped while it loaded {self._load_command.path}: {cause.rstrip('.')}. "
+            "Try another model file; `weir doctor` tells whether the engine itself can start."
         )
         return ErrorReport(ErrorCode.MODEL_LOAD, message)
 
     def _note_fallback(self, info: ModelInfo) -> None:
         if info.chat_format_reason is not None:
-            self._output.note(
-                f'the "{info.chat_format}" chat format is used instead of the file\'s own template: '
-                f"{info.chat_format_reason} (--chat-format NAME chooses another)"
-            )
+            self._output.note(f"{info.chat_format_reason} (--chat-format NAME chooses.)")
 
     def _send_cancel(self, cancel: Cancel) -> None:
         # If the engine is gone, its EngineDied is on the way and ends the reply.

@@ -4,6 +4,7 @@ Texts and states of messages go in, frozen values come out. Promises:
 - a user's message survives a loss of power once `add_user_message` has returned;
 - a reply being written is stored as it grows, and is marked interrupted if its process was killed;
 - what comes out of the store equals what its methods returned, and is valid Unicode;
+- a message that was replaced is hidden and not lost: the replacement can be undone;
 - a change to a message or chat that was deleted meanwhile, perhaps by another instance, does nothing.
 
 All methods raise KnownError when the disk fails or is full. One store belongs to one thread.
@@ -12,7 +13,6 @@ Knows nothing about engines and windows.
 
 from __future__ import annotations
 
-import enum
 import sqlite3
 import time
 import uuid
@@ -25,50 +25,18 @@ from typing import Any
 from app.data.database import explained, open_database, transaction
 from app.data.message_text import clean_text, title_from
 from app.data.owner import Owner, is_running, this_process
+from app.data.stored_message import (
+    MESSAGE_COLUMNS,
+    ChatSummary,
+    MessageState,
+    Removal,
+    StoredMessage,
+    TurnNumbers,
+    columns_of,
+    message_of,
+)
 from engine.errors import KnownError
 from engine.protocol import Role
-
-
-class MessageState(enum.StrEnum):
-    """How far a message got."""
-
-    COMPLETE = "complete"
-    STREAMING = "streaming"  # being written by a process that still runs
-    INTERRUPTED = "interrupted"  # stopped, or its process died; the text so far is kept
-
-
-@dataclass(frozen=True, slots=True)
-class ChatSummary:
-    """A chat without its messages. Times are Unix seconds; `id` is a UUID in hex."""
-
-    id: str
-    title: str
-    created_at: float
-    updated_at: float
-
-
-@dataclass(frozen=True, slots=True)
-class TurnNumbers:
-    """What one reply measured (see `engine.protocol.TurnStats`); None where there is nothing to divide."""
-
-    tokens_generated: int
-    decode_tps: float | None
-    ttft_ms: float | None
-    prefill_tps: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class StoredMessage:
-    """A message as it is stored; `created_at` in Unix seconds, `model` and `numbers` of replies only."""
-
-    id: int
-    chat_id: str
-    role: Role
-    content: str
-    state: MessageState
-    created_at: float
-    model: str | None = None
-    numbers: TurnNumbers | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,13 +126,12 @@ class ChatStore:
     # --- messages ---------------------------------------------------------------------------------
 
     def messages(self, chat_id: str) -> list[StoredMessage]:
-        """The messages of a chat, oldest first; empty if there is no such chat."""
+        """The messages of a chat that are not hidden, oldest first; empty if there is no such chat."""
         return [
-            _message_of(row)
+            message_of(row)
             for row in self._read(
-                "SELECT id, chat_id, role, content, state, created_at, model,"
-                " tokens_generated, decode_tps, ttft_ms, prefill_tps"
-                " FROM messages WHERE chat_id = ? ORDER BY id",
+                f"SELECT {MESSAGE_COLUMNS} FROM messages"
+                " WHERE chat_id = ? AND removed_at IS NULL ORDER BY id",
                 chat_id,
             )
         ]
@@ -173,12 +140,39 @@ class ChatStore:
         """Store what the user wrote; durable on return. Raises KnownError if the chat was deleted."""
         content = clean_text(content)
         with self._writing():
-            message = self._insert(chat_id, Role.USER, content, MessageState.COMPLETE, None)
+            return self._insert_question(chat_id, content)
+
+    def replace_from(self, first: StoredMessage, content: str) -> tuple[StoredMessage, Removal]:
+        """Store a user message instead of `first` and of all that came after it, which is hidden.
+
+        The new message keeps the pin of the old one. Durable on return; all of it happens, or nothing.
+        Raises KnownError if the chat was deleted.
+        """
+        with self._writing():
+            message = self._insert_question(first.chat_id, clean_text(content), pinned=first.pinned)
+            return message, self._hide(first, message.id)
+
+    def hide_before(self, first: StoredMessage, reply: StoredMessage) -> Removal:
+        """Hide `first` and what came after it, up to `reply`, which stands in its place now."""
+        with self._writing():
+            return self._hide(first, reply.id)
+
+    def undo(self, removal: Removal) -> None:
+        """Show what was hidden, and hide what came instead."""
+        with self._writing():
             self._connection.execute(
-                "UPDATE chats SET updated_at = ?, title = iif(title = '', ?, title) WHERE id = ?",
-                (message.created_at, title_from(content), chat_id),
+                "UPDATE messages SET removed_at = ? WHERE chat_id = ? AND id >= ? AND removed_at IS NULL",
+                (time.time(), removal.chat_id, removal.first_new_id),
             )
-        return message
+            self._connection.execute(
+                "UPDATE messages SET removed_at = NULL WHERE chat_id = ? AND removed_at = ?",
+                (removal.chat_id, removal.removed_at),
+            )
+
+    def set_pinned(self, message_id: int, pinned: bool) -> None:
+        """Pin a message, or take its pin away."""
+        with self._writing():
+            self._connection.execute("UPDATE messages SET pinned = ? WHERE id = ?", (pinned, message_id))
 
     def begin_reply(self, chat_id: str, model: str | None) -> StoredMessage:
         """An empty reply that this process is going to write. Raises KnownError if the chat was deleted."""
@@ -204,8 +198,9 @@ class ChatStore:
         with self._writing():
             self._connection.execute(
                 "UPDATE messages SET content = ?, state = ?, owner_pid = NULL, owner_started = NULL,"
-                " tokens_generated = ?, decode_tps = ?, ttft_ms = ?, prefill_tps = ? WHERE id = ?",
-                (clean_text(content), state, *_columns_of(numbers), message_id),
+                " tokens_generated = ?, decode_tps = ?, ttft_ms = ?, prefill_tps = ?, finish_reason = ?,"
+                " reevaluated_because = ? WHERE id = ?",
+                (clean_text(content), state, *columns_of(numbers), message_id),
             )
             self._connection.execute(
                 "UPDATE chats SET updated_at = ? WHERE id = (SELECT chat_id FROM messages WHERE id = ?)",
@@ -228,17 +223,41 @@ class ChatStore:
         with explained(self._path), transaction(self._connection, durable=durable):
             yield
 
+    def _insert_question(self, chat_id: str, content: str, *, pinned: bool = False) -> StoredMessage:
+        message = self._insert(chat_id, Role.USER, content, MessageState.COMPLETE, None, pinned=pinned)
+        self._connection.execute(
+            "UPDATE chats SET updated_at = ?, title = iif(title = '', ?, title) WHERE id = ?",
+            (message.created_at, title_from(content), chat_id),
+        )
+        return message
+
+    def _hide(self, first: StoredMessage, first_new_id: int) -> Removal:
+        now = time.time()
+        n_removed = self._connection.execute(
+            "UPDATE messages SET removed_at = ?"
+            " WHERE chat_id = ? AND id >= ? AND id < ? AND removed_at IS NULL",
+            (now, first.chat_id, first.id, first_new_id),
+        ).rowcount
+        return Removal(first.chat_id, now, first_new_id, n_removed)
+
     def _insert(
-        self, chat_id: str, role: Role, content: str, state: MessageState, model: str | None
+        self,
+        chat_id: str,
+        role: Role,
+        content: str,
+        state: MessageState,
+        model: str | None,
+        *,
+        pinned: bool = False,
     ) -> StoredMessage:
         owner = self._owner if state is MessageState.STREAMING else None
         now = time.time()
         try:
             cursor = self._connection.execute(
-                "INSERT INTO messages (chat_id, role, content, state, created_at, model, owner_pid,"
-                " owner_started) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO messages (chat_id, role, content, state, created_at, model, pinned, owner_pid,"
+                " owner_started) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
-                    *(chat_id, role, content, state, now, model),
+                    *(chat_id, role, content, state, now, model, pinned),
                     *((owner.pid, owner.started) if owner else (None, None)),
                 ),
             )
@@ -248,18 +267,4 @@ class ChatStore:
                 "Your text is safe where you wrote it: start a new chat and send it there."
             ) from error
         assert cursor.lastrowid is not None  # there is one after every INSERT
-        return StoredMessage(cursor.lastrowid, chat_id, role, content, state, now, model)
-
-
-def _columns_of(numbers: TurnNumbers | None) -> tuple[int | float | None, ...]:
-    if numbers is None:
-        return (None, None, None, None)
-    return (numbers.tokens_generated, numbers.decode_tps, numbers.ttft_ms, numbers.prefill_tps)
-
-
-def _message_of(row: tuple[Any, ...]) -> StoredMessage:
-    message_id, chat_id, role, content, state, created_at, model, tokens_generated, *rates = row
-    numbers = None if tokens_generated is None else TurnNumbers(tokens_generated, *rates)
-    return StoredMessage(
-        message_id, chat_id, Role(role), content, MessageState(state), created_at, model, numbers
-    )
+        return StoredMessage(cursor.lastrowid, chat_id, role, content, state, now, model, pinned=pinned)

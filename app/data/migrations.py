@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 APPLICATION_ID = 0x57656972  # "Weir": tells our databases from those of other programs
 
-# What is true of every row unless a page was damaged or mixed up. The tables check it too, so that
-# salvaging skips what fails.
+# What is true of every row of every version unless a page was damaged or mixed up. The tables check it
+# too, so that salvaging skips what fails; columns that came later bring their checks along.
 SOUND_ROWS = {
     "chats": "typeof(id) = 'text' AND typeof(title) = 'text'"
     " AND typeof(created_at) = 'real' AND typeof(updated_at) = 'real'",
@@ -43,5 +43,19 @@ def _make_chats_and_messages(connection: sqlite3.Connection) -> None:
     connection.execute("CREATE INDEX messages_of_chat ON messages (chat_id, id)")
 
 
+def _add_pins_and_removals(connection: sqlite3.Connection) -> None:
+    """Pins; messages that were replaced, which stay as hidden rows; how a reply ended."""
+    for column in (
+        "pinned INTEGER NOT NULL DEFAULT 0 CHECK (pinned IN (0, 1))",
+        "removed_at REAL CHECK (typeof(removed_at) IN ('real', 'null'))",
+        "finish_reason TEXT CHECK (typeof(finish_reason) IN ('text', 'null'))",
+        "reevaluated_because TEXT CHECK (typeof(reevaluated_because) IN ('text', 'null'))",
+    ):
+        connection.execute(f"ALTER TABLE messages ADD COLUMN {column}")
+
+
 # The n-th function takes a database from version n to n + 1. Only ever append.
-MIGRATIONS: list[Callable[[sqlite3.Connection], None]] = [_make_chats_and_messages]
+MIGRATIONS: list[Callable[[sqlite3.Connection], None]] = [
+    _make_chats_and_messages,
+    _add_pins_and_removals,
+]

@@ -24,7 +24,7 @@ from typing import Any, Literal
 from app.data.message_text import clean_text
 from app.data.paths import broken_name
 from engine.errors import BadRequest, KnownError
-from engine.protocol import Sampling
+from engine.protocol import CachePolicy, KVType, Policy, Sampling
 
 Theme = Literal["system", "light", "dark"]
 Json = dict[str, Any]
@@ -35,7 +35,8 @@ class Settings:
     """The user's choices; None stands for what Weir or the model chooses by itself.
 
     `n_ctx` and `max_tokens` in tokens; `window_geometry` as the window wrote it; `chat_formats` maps a
-    model's path to the name of the chat format that replaces its own.
+    model's path to the name of the chat format that replaces its own; `policy` is what happens when a
+    chat has filled its context.
     """
 
     theme: Theme = "system"
@@ -48,6 +49,13 @@ class Settings:
     n_threads: int | None = None
     window_geometry: str | None = None
     chat_formats: Mapping[str, str] = field(default_factory=dict)
+    policy: Policy = Policy.ENDLESS
+    kv_type: KVType = KVType.F16
+
+    @property
+    def cache(self) -> CachePolicy:
+        """How the cells of the chats are kept."""
+        return CachePolicy(policy=self.policy)
 
 
 class SettingsStore:
@@ -207,6 +215,14 @@ def _formats(value: object) -> Mapping[str, str]:
     raise ValueError
 
 
+def _policy(value: object) -> Policy:
+    return Policy(_text(value))
+
+
+def _kv_type(value: object) -> KVType:
+    return KVType(_text(value))
+
+
 _PARSERS: dict[str, Callable[[object], object]] = {
     "theme": _theme,
     "last_model": _name,
@@ -217,4 +233,6 @@ _PARSERS: dict[str, Callable[[object], object]] = {
     "n_threads": _count,
     "window_geometry": _name,
     "chat_formats": _formats,
+    "policy": _policy,
+    "kv_type": _kv_type,
 }

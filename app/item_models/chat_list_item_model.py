@@ -11,7 +11,7 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
-from app.data.chat_store import ChatSummary
+from app.data.stored_message import ChatSummary
 
 CHAT_ROLE = Qt.ItemDataRole.UserRole + 1
 """The `ChatSummary` of a row."""

@@ -1,17 +1,21 @@
-"""The messages of the open chat as Qt's views want them, oldest first.
+"""The messages of the open chat as Qt's views want them, oldest first, and what the model sees of them.
 
 Stored messages go in; a view gets them back whole under MESSAGE_ROLE. A reply that grows changes its
-own row and no other. Knows nothing about stores, engines or how a message looks.
+own row and no other. The `Sight` goes with the messages it was made for: others begin without one.
+Knows nothing about stores, engines or how a message looks.
 """
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
-from app.data.chat_store import StoredMessage
+from app.data.stored_message import StoredMessage
+from app.item_models.sight import Presence, Sight
+from engine.protocol import Role
 
 MESSAGE_ROLE = Qt.ItemDataRole.UserRole + 1
 """The `StoredMessage` of a row."""
@@ -23,14 +27,19 @@ _ROOT = QModelIndex()
 class TranscriptItemModel(QAbstractListModel):
     """One row a message."""
 
+    sight_changed = Signal()
+    """The model sees other messages than before: read `sight`, `line_row` and `presence_of`."""
+
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._messages: list[StoredMessage] = []
+        self._sight = Sight()
 
     def set_messages(self, messages: Sequence[StoredMessage]) -> None:
         """Show another chat."""
         self.beginResetModel()
         self._messages = list(messages)
+        self._sight = Sight()
         self.endResetModel()
 
     def append(self, message: StoredMessage) -> None:
@@ -54,6 +63,51 @@ class TranscriptItemModel(QAbstractListModel):
             self.beginRemoveRows(_ROOT, row, row)
             del self._messages[row]
             self.endRemoveRows()
+
+    def remove_from(self, message_id: int) -> None:
+        """Do not show a message and those after it any more."""
+        row = self._row_of(message_id)
+        if row is not None:
+            self.beginRemoveRows(_ROOT, row, len(self._messages) - 1)
+            del self._messages[row:]
+            self.endRemoveRows()
+
+    def set_sight(self, sight: Sight) -> None:
+        """What the model sees of these messages now."""
+        if sight != self._sight:
+            self._sight = sight
+            self.sight_changed.emit()
+
+    @property
+    def sight(self) -> Sight:
+        """What the model sees of these messages."""
+        return self._sight
+
+    @property
+    def line_row(self) -> int | None:
+        """The row above which the model does not see; the number of rows if that is below them all."""
+        line_at = self._sight.line_at
+        if line_at is None or not self._messages:
+            return None
+        return bisect.bisect_left(self._messages, line_at, key=lambda message: message.id)
+
+    def presence_of(self, message: StoredMessage) -> Presence:
+        """What the model has of a message."""
+        return self._sight.presence_of(message.id)
+
+    def message(self, message_id: int) -> StoredMessage | None:
+        """The message with an id, None if it is not shown."""
+        row = self._row_of(message_id)
+        return None if row is None else self._messages[row]
+
+    def number_of(self, message_id: int) -> int | None:
+        """A message's number in the chat as a person counts, from 1."""
+        row = self._row_of(message_id)
+        return None if row is None else row + 1
+
+    def last(self, role: Role | None = None) -> StoredMessage | None:
+        """The last message, or the last by one speaker."""
+        return next((m for m in reversed(self._messages) if role in (None, m.role)), None)
 
     def message_at(self, row: int) -> StoredMessage:
         """The message of a row; raises IndexError outside."""

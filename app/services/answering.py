@@ -12,11 +12,12 @@ import contextlib
 
 from PySide6.QtCore import QObject, Signal
 
-from app.data.chat_store import ChatStore, MessageState, StoredMessage, TurnNumbers
+from app.data.chat_store import ChatStore
+from app.data.stored_message import MessageState, StoredMessage, TurnNumbers
 from app.services.model_loader import ModelLoader
-from app.services.notice import Notice
+from app.services.notice import Notice, NoticeAction
 from app.services.preferences import Preferences
-from app.services.prompt import prompt_messages
+from app.services.prompt import prompt_of
 from app.services.replies import Replies, Reply
 from engine.errors import EngineGone, KnownError
 from engine.protocol import (
@@ -27,11 +28,8 @@ from engine.protocol import (
     FinishReason,
     Forget,
     Generate,
-    Message,
     PrefillProgress,
-    Role,
     TextDelta,
-    TurnStats,
 )
 
 
@@ -48,7 +46,11 @@ class Answering(QObject):
     """The id of a chat whose reply has ended in whatever way."""
 
     returned = Signal(object)
-    """A `Reply` that could not be: it and the question it was to answer are in the chat no more."""
+    """A `Reply` that could not be, and is in the chat no more; nor is its question, unless it had been
+    answered before."""
+
+    measured = Signal(str, object)
+    """The id of a chat whose reply is ending, and its `TurnStats`."""
 
     notice = Signal(object)
     """A `Notice`."""
@@ -72,11 +74,18 @@ class Answering(QObject):
         loader.engine_lost.connect(self._on_engine_lost)
         loader.model_ready.connect(self._send_waiting)
 
-    def begin(self, question: StoredMessage) -> StoredMessage:
-        """Have `question` answered; returns the empty reply. Raises KnownError if it cannot be stored."""
-        reply = self._replies.begin(question, self._loader.expected_name)
+    def begin(self, question: StoredMessage, *, is_again: bool = False) -> StoredMessage:
+        """Have `question` answered, perhaps again; returns the empty reply.
+
+        Raises KnownError if it cannot be stored.
+        """
+        reply = self._replies.begin(question, self._loader.expected_name, is_again=is_again)
         self._request(reply)
         return reply.message
+
+    def running(self, chat_id: str | None) -> Reply | None:
+        """The reply being written in a chat, or waiting for a model, with its request."""
+        return self._replies.of_chat(chat_id)
 
     def reply_of(self, chat_id: str | None) -> StoredMessage | None:
         """The reply being written in a chat, as it is now."""
@@ -86,7 +95,7 @@ class Answering(QObject):
     def stop(self, chat_id: str | None) -> None:
         """End the reply of a chat; what came so far stays."""
         reply = self._replies.of_chat(chat_id)
-        if reply and reply.sent:
+        if reply and reply.prompt:
             self._cancel(reply)  # the engine ends it with `Finished`
         elif reply:
             self._end(reply, MessageState.INTERRUPTED)
@@ -116,28 +125,30 @@ class Answering(QObject):
         """Send a reply's request; without a model it waits for one."""
         settings = self._preferences.settings
         try:
-            messages = self._prompt(reply)
+            stored = [m for m in self._store.messages(reply.chat_id) if m.id <= reply.question.id]
+            prompt = prompt_of(stored, settings.system_prompt)
             self._loader.send(
-                Generate(reply.request_id, reply.chat_id, messages, settings.sampling, settings.max_tokens)
+                Generate(
+                    reply.request_id,
+                    reply.chat_id,
+                    prompt.messages,
+                    settings.sampling,
+                    settings.max_tokens,
+                    cache=settings.cache,
+                )
             )
-            reply.sent = True
+            reply.prompt = prompt
         except EngineGone:
-            reply.sent = False
-
-    def _prompt(self, reply: Reply) -> tuple[Message, ...]:
-        stored = [m for m in self._store.messages(reply.chat_id) if m.id <= reply.question.id]
-        system = self._preferences.settings.system_prompt
-        first = (Message(Role.SYSTEM, system),) if system.strip() else ()
-        return first + prompt_messages(stored)
+            reply.prompt = None
 
     def _cancel(self, reply: Reply) -> None:
-        if reply.sent:
+        if reply.prompt:
             with contextlib.suppress(EngineGone):
                 self._loader.send(Cancel(reply.request_id))
 
     def _send_waiting(self) -> None:
         for reply in self._replies:
-            if not reply.sent:
+            if reply.prompt is None:
                 try:
                     self._request(reply)
                 except KnownError as error:
@@ -147,7 +158,7 @@ class Answering(QObject):
 
     def _on_engine_lost(self) -> None:
         for reply in self._replies:
-            if reply.sent:
+            if reply.prompt:
                 self._end(reply, MessageState.INTERRUPTED)
 
     def _on_event(self, event: Event) -> None:
@@ -155,9 +166,11 @@ class Answering(QObject):
         if reply is None:
             return
         match event:
-            case PrefillProgress():
+            case PrefillProgress(_, n_done):
+                reply.n_read = n_done
                 self.prefill.emit(reply.chat_id, event)
-            case TextDelta(_, text):
+            case TextDelta(_, text, n_generated):
+                reply.n_written = n_generated
                 if not reply.message.content:
                     self.prefill.emit(reply.chat_id, None)
                 self._replies.append(reply, text)
@@ -169,7 +182,14 @@ class Answering(QObject):
     def _on_finished(self, reply: Reply, event: Finished) -> None:
         cut_short = event.reason in (FinishReason.CANCELLED, FinishReason.ERROR)
         state = MessageState.INTERRUPTED if cut_short else MessageState.COMPLETE
-        self._end(reply, state, event.text, _numbers(event.stats))
+        self.measured.emit(reply.chat_id, event.stats)
+        self._end(reply, state, event.text, _numbers(event))
+        if event.reason is FinishReason.CONTEXT_FULL:
+            sentence = self.tr(
+                "This chat has filled its context, and its policy is to stop there. Nothing was lost: "
+                "let the oldest messages leave the model's view, or choose a larger context."
+            )
+            self.notice.emit(Notice(sentence, action=NoticeAction.GO_ON_ENDLESS, chat_id=reply.chat_id))
         if event.reason is FinishReason.ERROR:
             sentence = self.tr(
                 "The engine could not go on with this reply. The text so far is kept: ask again."
@@ -184,10 +204,11 @@ class Answering(QObject):
             self._give_back(reply, notice)
 
     def _give_back(self, reply: Reply, notice: Notice) -> None:
-        """Take a question that could not be answered out of the chat again."""
+        """Take a question that could not be answered out of the chat again; one that was once stays."""
         try:
             self._replies.discard(reply)
-            self._store.delete_message(reply.question.id)
+            if not reply.is_again:
+                self._store.delete_message(reply.question.id)
         except KnownError as error:
             self.notice.emit(Notice(str(error), chat_id=reply.chat_id))
         self.returned.emit(reply)
@@ -201,5 +222,13 @@ class Answering(QObject):
         self.ended.emit(reply.chat_id)
 
 
-def _numbers(stats: TurnStats) -> TurnNumbers:
-    return TurnNumbers(stats.tokens_generated, stats.decode_tps, stats.ttft_ms, stats.prefill_tps)
+def _numbers(event: Finished) -> TurnNumbers:
+    stats = event.stats
+    return TurnNumbers(
+        stats.tokens_generated,
+        stats.decode_tps,
+        stats.ttft_ms,
+        stats.prefill_tps,
+        event.reason,
+        stats.reevaluated_because,
+    )

@@ -45,9 +45,14 @@ class _Engine:
     """One worker with its model; `info` once it is loaded."""
 
     bridge: EngineBridge
-    path: str
+    command: LoadModel
     restarted: bool = False
     info: ModelInfo | None = None
+
+    @property
+    def path(self) -> str:
+        """Where the model's file is."""
+        return self.command.path
 
 
 class ModelLoader(QObject):
@@ -60,10 +65,13 @@ class ModelLoader(QObject):
     """How much of the model being loaded is loaded, 0 to 1."""
 
     leaving = Signal()
-    """The user wants another model: finish what runs."""
+    """The engine that answers makes way for another: finish what runs."""
 
     engine_lost = Signal()
     """The engine that answered is gone, with all that it was doing."""
+
+    refused = Signal()
+    """A model could not be loaded as the settings want it; what answered before comes back."""
 
     model_ready = Signal(object)
     """The `ModelInfo` of the model that answers from now on."""
@@ -121,10 +129,9 @@ class ModelLoader(QObject):
         self._deaths = 0
         self._last_asked = path
         self._drop_candidate()
-        self.leaving.emit()
         if self._current and not self._fits_beside(path):
             self._fallback = self._current.path
-            self._lose_current()
+            self._leave_current()
         self._start(path)
 
     def load_first(self, starter: str | None) -> None:
@@ -143,17 +150,6 @@ class ModelLoader(QObject):
         """Load the model that was asked for last once more."""
         if self._last_asked is not None:
             self.load(self._last_asked)
-
-    def use_chat_format(self, name: str | None) -> None:
-        """Load the current model again with the chat format `name`; None is the file's own."""
-        if self._current is None:
-            return
-        path = self._current.path
-        formats = {
-            key: value for key, value in self._preferences.settings.chat_formats.items() if key != path
-        }
-        self._preferences.update(chat_formats=formats | ({path: name} if name else {}))
-        self.load(path)
 
     def close(self, timeout_s: float) -> None:
         """End all workers; returns when they have ended or the time is over."""
@@ -174,21 +170,24 @@ class ModelLoader(QObject):
         return self._available_memory() >= size * MEMORY_RESERVE
 
     def _start(self, path: str, *, restarted: bool = False) -> None:
-        engine = _Engine(EngineBridge(self._make_client, self), path, restarted)
+        engine = _Engine(EngineBridge(self._make_client, self), self._command(path), restarted)
         self._candidate = engine
         engine.bridge.event_received.connect(functools.partial(self._on_event, engine))
+        try:
+            engine.bridge.send(engine.command)
+        except EngineGone as error:
+            self._on_candidate(engine, EngineDied(None, str(error)))
+        self.changed.emit()
+
+    def _command(self, path: str) -> LoadModel:
         settings = self._preferences.settings
-        command = LoadModel(
+        return LoadModel(
             path,
             n_ctx=settings.n_ctx,
             n_threads=settings.n_threads,
             chat_format=settings.chat_formats.get(path),
+            kv_type=settings.kv_type,
         )
-        try:
-            engine.bridge.send(command)
-        except EngineGone as error:
-            self._on_candidate(engine, EngineDied(None, str(error)))
-        self.changed.emit()
 
     def _on_event(self, engine: _Engine, event: Event) -> None:
         if engine is self._candidate:
@@ -209,8 +208,7 @@ class ModelLoader(QObject):
                 self._refuse(engine, sentence.format(Path(engine.path).name), cause)
 
     def _adopt(self, engine: _Engine, info: ModelInfo) -> None:
-        if self._current:
-            self._lose_current()
+        self._leave_current()
         engine.info = info
         self._current, self._candidate, self._fallback = engine, None, None
         self.known.add(engine.path, info.name)
@@ -220,9 +218,10 @@ class ModelLoader(QObject):
 
     def _refuse(self, engine: _Engine, message: str, detail: str) -> None:
         self._drop_candidate()
+        self.refused.emit()
         self._never_by_itself(engine.path)
         fallback, self._fallback = self._fallback, None
-        if fallback and fallback != engine.path:
+        if fallback and self._command(fallback) != engine.command:
             self._start(fallback)
         self.changed.emit()
         if self._current and self._current.info:
@@ -278,6 +277,11 @@ class ModelLoader(QObject):
         self.notice.emit(Notice(sentence.format(name), death.cause, NoticeAction.LOAD_AGAIN))
 
     # --- letting go -------------------------------------------------------------------------------
+
+    def _leave_current(self) -> None:
+        if self._current:
+            self.leaving.emit()
+            self._lose_current()
 
     def _lose_current(self) -> None:
         if self._current:

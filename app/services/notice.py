@@ -14,13 +14,19 @@ class NoticeAction(enum.Enum):
 
     LOAD_AGAIN = enum.auto()  # start the model that stopped, once more
     CHOOSE_MODEL = enum.auto()  # open the list of models
+    GO_ON_ENDLESS = enum.auto()  # let the oldest messages leave the model's view
+    UNDO = enum.auto()  # bring the messages back that were replaced in the open chat
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """`message` is one clear sentence; `detail` is for the curious. `chat_id` None concerns all chats."""
+    """`message` is one clear sentence; `detail` is for the curious. `chat_id` None concerns all chats.
+
+    A `calm` one tells what is as it should be.
+    """
 
     message: str
     detail: str = ""
     action: NoticeAction | None = None
     chat_id: str | None = None
+    calm: bool = False

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from app.data.chat_store import ChatStore, MessageState, StoredMessage, TurnNumbers
+from app.data.chat_store import ChatStore
+from app.data.stored_message import MessageState, StoredMessage, TurnNumbers
+from app.services.prompt import Prompt
 from engine.errors import KnownError
 
 SAVE_EVERY_MS = 1_000
@@ -24,13 +26,25 @@ _STREAMING = MessageState.STREAMING
 
 @dataclass(slots=True)
 class Reply:
-    """One reply: `message` as it is now, the user's message it answers, and whether it was sent."""
+    """One reply: `message` as it is now, and the user's message it answers.
+
+    `prompt` is what was sent, None while it waits for a model; with `is_again` the question was
+    answered before. The tokens of the prompt that were read and those that were written are counted.
+    """
 
     request_id: int
     question: StoredMessage
     message: StoredMessage
-    sent: bool = False
+    is_again: bool = False
+    prompt: Prompt | None = None
+    n_read: int = 0
+    n_written: int = 0
     unsaved: bool = False
+
+    @property
+    def n_tokens(self) -> int:
+        """Tokens that this turn has put into the cache so far."""
+        return self.n_read + self.n_written
 
     @property
     def chat_id(self) -> str:
@@ -59,10 +73,10 @@ class Replies(QObject):
     def __iter__(self) -> Iterator[Reply]:
         return iter(tuple(self._running.values()))
 
-    def begin(self, question: StoredMessage, model: str | None) -> Reply:
+    def begin(self, question: StoredMessage, model: str | None, *, is_again: bool = False) -> Reply:
         """Start an empty reply to `question`. Raises KnownError when it cannot be stored."""
         message = self._store.begin_reply(question.chat_id, model)
-        reply = Reply(next(self._request_ids), question, message)
+        reply = Reply(next(self._request_ids), question, message, is_again)
         self._running[reply.request_id] = reply
         self._timer.start()
         return reply

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QMimeData, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFocusEvent, QInputMethodEvent, QKeyEvent, QTextOption
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QTextEdit, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QTextEdit, QVBoxLayout, QWidget
 
 from app.views.message_document import has_long_line
 from app.views.theme import UNIT
@@ -134,6 +134,7 @@ class Composer(QFrame):
     text_changed = Signal(str)
     send_requested = Signal()
     stop_requested = Signal()
+    cancel_edit_requested = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -143,11 +144,20 @@ class Composer(QFrame):
         self.button = QPushButton(self)
         self.button.setObjectName("send")
         self.button.clicked.connect(self._on_button)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(UNIT, UNIT, UNIT, UNIT)
+        self.editing = QLabel()
+        self.editing.setObjectName("editing")
+        self.editing.setWordWrap(True)
+        self.editing.setIndent(UNIT // 2)
+        self.editing.hide()
+        row = QHBoxLayout()
         row.setSpacing(UNIT)
         row.addWidget(self.edit, 1)
         row.addWidget(self.button, 0, Qt.AlignmentFlag.AlignBottom)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(UNIT, UNIT, UNIT, UNIT)
+        column.setSpacing(UNIT // 2)
+        column.addWidget(self.editing)
+        column.addLayout(row)
         self.setFocusProxy(self.edit)
         self.edit.submitted.connect(self._on_submitted)
         self.edit.textChanged.connect(self._on_text_changed)
@@ -162,6 +172,20 @@ class Composer(QFrame):
         """Show a draft; nothing happens where it is shown already."""
         if text != self.text():
             self.edit.set_text(text)
+
+    def show_editing(self, number: int | None) -> None:
+        """Say which message of the chat is being edited, counted from 1; None for none."""
+        note = self.tr("Editing message {0}: what came after it will be put aside. Esc leaves it as it was.")
+        self.editing.setText(note.format(f"{number:,}") if number else "")
+        self.editing.setVisible(number is not None)
+        self.edit.setAccessibleDescription(self.editing.text())
+
+    def escape(self) -> None:
+        """Escape leaves an edit, or else stops the reply."""
+        if self.editing.isHidden():
+            self.stop_requested.emit()
+        else:
+            self.cancel_edit_requested.emit()
 
     def set_running(self, running: bool) -> None:
         """While a reply is being written the button stops it; writing goes on being possible."""

@@ -56,6 +56,11 @@ class HeightTable:
         """The real height of a row."""
         self._set(row, height, measured=True)
 
+    def grow(self, row: int, pixels: int) -> None:
+        """Something beside its content was added to a row, or taken away from it."""
+        self._heights[row] += pixels
+        self._offsets = None
+
     def is_measured(self, row: int) -> bool:
         """Whether the height of `row` is real and up to date."""
         return self._measured[row]

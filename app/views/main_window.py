@@ -32,6 +32,8 @@ class MainWindow(QMainWindow):
         super().__init__()
         self.setWindowTitle("Weir")
         self._closed = False
+        self._other_page: QWidget | None = None
+        self._messages = transcript
         self.sidebar = Sidebar(chats)
         self.model_bar = ModelBar()
         self.transcript = TranscriptView(transcript)
@@ -45,7 +47,7 @@ class MainWindow(QMainWindow):
         self._arrange()
         self._make_shortcuts()
         for signal in (transcript.modelReset, transcript.rowsInserted, transcript.rowsRemoved):
-            signal.connect(lambda *_: self._choose_page(transcript.rowCount()))
+            signal.connect(self._choose_page)
         self.resize(UNIT * 140, UNIT * 95)
         self.setMinimumSize(UNIT * 60, UNIT * 40)
         self.composer.setFocus()
@@ -61,10 +63,21 @@ class MainWindow(QMainWindow):
 
     def show_chat(self, chat_id: str | None, draft: str) -> None:
         """Another chat is open, with what was written in it but not sent."""
+        self.show_page(None)
         self.sidebar.select(chat_id)
         self.banner.set_chat(chat_id)
         self.composer.set_text(draft)
         self.composer.setFocus()
+
+    def show_page(self, page: QWidget | None) -> None:
+        """Show `page` in place of the chat; None shows the chat again."""
+        if page and self.pages.indexOf(page) < 0:
+            self.pages.addWidget(page)
+        self._other_page = page
+        self._choose_page()
+        self.composer.setVisible(page is None)
+        self.sidebar.endurance.setChecked(page is not None)
+        (page or self.composer).setFocus()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Tell once, then go."""
@@ -111,13 +124,14 @@ class MainWindow(QMainWindow):
         row.addStretch(1)
         return foot
 
-    def _choose_page(self, n_messages: int) -> None:
-        self.pages.setCurrentWidget(self.transcript if n_messages else self.empty)
+    def _choose_page(self) -> None:
+        chat = self.transcript if self._messages.rowCount() else self.empty
+        self.pages.setCurrentWidget(self._other_page or chat)
 
     def _make_shortcuts(self) -> None:
         for keys, act in (
             (QKeySequence.StandardKey.New, self.sidebar.new_chat_requested.emit),
-            (Qt.Key.Key_Escape, self.composer.stop_requested.emit),
+            (Qt.Key.Key_Escape, self.composer.escape),
             ("Ctrl+L", self.composer.setFocus),
             ("Ctrl+M", self.model_bar.open_menu),
             ("Ctrl+Q", self.close),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from PySide6.QtGui import QFontMetrics
 
-from app.data.chat_store import StoredMessage
+from app.data.stored_message import StoredMessage
 from app.views.message_view import PADDING
 from app.views.theme import UNIT
 

@@ -1,21 +1,23 @@
-"""One message as a widget: who speaks, with which numbers, what, and how it ended.
+"""One message as a widget: who speaks, with which numbers, what, how it ended, what the model has of it.
 
-A `StoredMessage` goes in; `fit` gives the height for a width, and `height_changed` says when to ask
-again. It knows nothing about the messages around it, scrolling or stores.
+A `StoredMessage` and its `Presence` go in, wishes come out; `fit` gives the height for a width, and
+`height_changed` says when to ask again. It knows nothing about scrolling or stores.
 """
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QPoint, Qt, Signal
+from PySide6.QtGui import QContextMenuEvent, QGuiApplication
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QPushButton, QVBoxLayout, QWidget
 
-from app.data.chat_store import MessageState, StoredMessage, TurnNumbers
+from app.data.stored_message import MessageState, StoredMessage, TurnNumbers
+from app.item_models.sight import Presence
 from app.views import number_format
 from app.views.eliding_label import ElidingLabel
+from app.views.message_actions import MessageActions
 from app.views.message_body import MessageBody
-from app.views.theme import UNIT
-from engine.protocol import Role
+from app.views.theme import UNIT, set_style
+from engine.protocol import FinishReason, Role
 
 PADDING = UNIT + UNIT // 2
 
@@ -28,6 +30,9 @@ class MessageView(QFrame):
 
     def __init__(self, message: StoredMessage, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._presence = Presence.SEEN
+        self._is_last = False
+        self._refused = False
         self._own = message.role is not Role.ASSISTANT
         if self._own:
             self.setObjectName("ownMessage")
@@ -35,15 +40,22 @@ class MessageView(QFrame):
         self._author.setProperty("strong", True)
         self._numbers = ElidingLabel()
         self._numbers.setProperty("muted", True)
-        self._copy = self._quiet_button(self.tr("Copy"), self.tr("Copy this message"))
-        self._copy.clicked.connect(self._copy_text)
-        self._whole = self._quiet_button("", self.tr("Show the whole message"))
+        self.mark = QLabel()
+        self.mark.setObjectName("mark")
+        self.mark.setTextFormat(Qt.TextFormat.PlainText)
+        self.actions_row = MessageActions()
+        self.actions_row.copy_requested.connect(self._copy_text)
+        self._whole = QPushButton(self)
+        self._whole.setObjectName("quiet")
         self._whole.clicked.connect(self._show_whole)
         self.body = MessageBody(self)
         self.body.rendered.connect(self.height_changed)
-        self._footer = QLabel()
-        self._footer.setProperty("muted", True)
-        self._footer.setTextFormat(Qt.TextFormat.PlainText)
+        self.body.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.body.customContextMenuRequested.connect(self._open_body_menu)
+        self.footer = QLabel()
+        self.footer.setProperty("muted", True)
+        self.footer.setTextFormat(Qt.TextFormat.PlainText)
+        self.footer.setWordWrap(True)
         self._arrange()
         self.message = message
         self.show_message(message)
@@ -54,19 +66,39 @@ class MessageView(QFrame):
         streaming = message.state is MessageState.STREAMING
         author = self.tr("You") if self._own else message.model or self.tr("Reply")
         self._author.setText(author)
+        # Where there is no room for both, the numbers give way.
+        self._author.setMinimumWidth(min(self._author.sizeHint().width(), UNIT * 20))
         self._numbers.setText("" if self._own else self._numbers_line(message.numbers))
         self._show_footer(message)
+        self._show_mark()
+        self.actions_row.show_message(message, is_last=self._is_last)
         self.body.setAccessibleName(self.tr("Message by {0}").format(author))
         self.body.show_text(message.content, markdown=not self._own, streaming=streaming)
         self.body.setVisible(bool(message.content))
-        self._copy.setVisible(bool(message.content))
         hidden = self.body.hidden_characters()
         self._whole.setVisible(hidden > 0)
         self._whole.setText(self.tr("Show {0} more characters").format(f"{hidden:,}"))
 
+    def show_presence(self, presence: Presence, *, refused: bool = False) -> None:
+        """Show what the model has of the message; `refused` is a pin that does not fit."""
+        if (presence, refused) == (self._presence, self._refused):
+            return
+        was_dimmed = self._presence is Presence.UNSEEN
+        self._presence, self._refused = presence, refused
+        self._show_mark()
+        if was_dimmed != (presence is Presence.UNSEEN):
+            self._dim(not was_dimmed)
+
+    def set_last(self, is_last: bool) -> None:
+        """Whether this is the newest message."""
+        if is_last != self._is_last:
+            self._is_last = is_last
+            self.actions_row.show_message(self.message, is_last=is_last)
+
     def fit(self, width: int) -> int:
         """Take `width` pixels and return the height in pixels that the message needs."""
         self.body.fit(width - 2 * PADDING)
+        self.footer.setFixedHeight(max(0, self.footer.heightForWidth(width - 2 * PADDING)))
         layout = self.layout()
         assert layout is not None  # made in `_arrange`
         layout.invalidate()
@@ -74,7 +106,14 @@ class MessageView(QFrame):
 
     def tab_stops(self) -> list[QWidget]:
         """What the keyboard can reach, in order."""
-        return [self.body, self._copy, self._whole]
+        return [self.body, *self.actions_row.buttons(), self._whole]
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """What can be done with the message."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.actions_row.add_to(menu)
+        menu.popup(event.globalPos())
 
     def changeEvent(self, event: QEvent) -> None:
         """A new style may have another font."""
@@ -88,23 +127,46 @@ class MessageView(QFrame):
         header.addWidget(self._author)
         header.addWidget(self._numbers)
         header.addStretch(1)
-        header.addWidget(self._copy)
+        header.addWidget(self.mark)
+        header.addWidget(self.actions_row)
         column = QVBoxLayout(self)
         column.setContentsMargins(PADDING, UNIT, PADDING, PADDING)
         column.setSpacing(UNIT // 2)
         column.addLayout(header)
         column.addWidget(self.body)
         column.addWidget(self._whole, 0, Qt.AlignmentFlag.AlignLeft)
-        column.addWidget(self._footer)
+        column.addWidget(self.footer)
         column.addStretch(1)
 
-    def _quiet_button(self, text: str, name: str) -> QPushButton:
-        button = QPushButton(text, self)
-        button.setObjectName("quiet")
-        button.setAccessibleName(name)
-        button.setToolTip(name)
-        button.setCursor(Qt.CursorShape.PointingHandCursor)
-        return button
+    def body_menu(self, position: QPoint) -> QMenu:
+        """What can be done with the text at `position` of the body, and with the message."""
+        menu = self.body.createStandardContextMenu(position)
+        menu.addSeparator()
+        self.actions_row.add_to(menu)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        return menu
+
+    def _open_body_menu(self, position: QPoint) -> None:
+        self.body_menu(position).popup(self.body.viewport().mapToGlobal(position))
+
+    def _show_mark(self) -> None:
+        pinned = self.message.pinned
+        marks = {
+            Presence.SEEN: self.tr("pinned") if pinned else "",
+            Presence.PARTLY_SEEN: self.tr("its beginning is no longer seen"),
+            Presence.STILL_SEEN: self.tr("pinned, still seen") if pinned else self.tr("still seen"),
+            Presence.UNSEEN: self.tr("pinned, does not fit") if pinned and self._refused else "",
+        }
+        self.mark.setText(marks[self._presence])
+        self.mark.setVisible(bool(self.mark.text()))
+        set_style(self.mark, "lost", self._presence in (Presence.PARTLY_SEEN, Presence.UNSEEN))
+        unseen = self.tr("not seen by the model") if self._presence is Presence.UNSEEN else ""
+        self.body.setAccessibleDescription(", ".join(filter(None, (unseen, self.mark.text()))))
+
+    def _dim(self, dimmed: bool) -> None:
+        # Colours only: the text is not laid out anew.
+        for widget in (self._author, self.body, self):
+            set_style(widget, "dimmed", dimmed)
 
     def _numbers_line(self, numbers: TurnNumbers | None) -> str:
         if numbers is None:
@@ -118,13 +180,25 @@ class MessageView(QFrame):
         return "  \N{MIDDLE DOT}  ".join(text for text in parts if text)
 
     def _show_footer(self, message: StoredMessage) -> None:
-        text = ""
+        text = "\n".join(filter(None, (self._ending(message), self._reading(message.numbers))))
+        self.footer.setText(text)
+        self.footer.setVisible(bool(text))
+
+    def _ending(self, message: StoredMessage) -> str:
+        if message.numbers and message.numbers.finish_reason is FinishReason.CONTEXT_FULL:
+            return self.tr(
+                "Ended here because the context is full. To go on, choose the endless policy or a larger "
+                "context at the top, then send a message."
+            )
         if message.state is MessageState.INTERRUPTED:
-            text = self.tr("Interrupted") if message.content else self.tr("Interrupted before the first word")
-        elif message.state is MessageState.STREAMING and not message.content:
-            text = self.tr("Waiting for the first word \N{HORIZONTAL ELLIPSIS}")
-        self._footer.setText(text)
-        self._footer.setVisible(bool(text))
+            return self.tr("Interrupted") if message.content else self.tr("Interrupted before the first word")
+        if message.state is MessageState.STREAMING and not message.content:
+            return self.tr("Waiting for the first word \N{HORIZONTAL ELLIPSIS}")
+        return ""
+
+    def _reading(self, numbers: TurnNumbers | None) -> str:
+        because = numbers.reevaluated_because if numbers else None
+        return self.tr("Part of the chat was read again: {0}").format(because) if because else ""
 
     def _copy_text(self) -> None:
         QGuiApplication.clipboard().setText(self.message.content)

@@ -21,7 +21,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.views import number_format
+from app.data.settings import Settings
+from app.views.cache_button import CacheButton
 from app.views.eliding_label import ElidingLabel
 from app.views.format_line import FormatLine
 from app.views.theme import UNIT
@@ -47,8 +48,9 @@ class ModelBar(QFrame):
         self.menu.setToolTipsVisible(True)
         self.menu.aboutToShow.connect(self._fill_menu)
         self.button.setMenu(self.menu)
-        self.facts = ElidingLabel()
-        self.facts.setProperty("muted", True)
+        self.cache = CacheButton()
+        self.progress = ElidingLabel()
+        self.progress.setProperty("muted", True)
         self.bar = QProgressBar()
         self.bar.setTextVisible(False)
         self.bar.setRange(0, 1000)
@@ -56,18 +58,16 @@ class ModelBar(QFrame):
         self.bar.setAccessibleName(self.tr("Loading the model"))
         self.format_line = FormatLine()
         self._arrange()
-        self.show_model(None, None)
+        self.show_model(None, None, Settings())
 
-    def show_model(self, info: ModelInfo | None, loading: str | None) -> None:
-        """Show the model that answers and the path of the one being loaded."""
+    def show_model(self, info: ModelInfo | None, loading: str | None, settings: Settings) -> None:
+        """Show the model that answers, how it is run, and the path of the one being loaded."""
         self._info = info
         name = info.name if info else Path(loading).stem if loading else self.tr("Choose a model")
         self.button.setText(f"{name}  \N{BLACK DOWN-POINTING SMALL TRIANGLE}")
         self.button.setAccessibleName(self.tr("Model: {0}").format(name))
-        if loading:
-            self.facts.setText(self.tr("loading {0}").format(Path(loading).name))
-        else:
-            self.facts.setText(self._facts(info) if info else "")
+        self.progress.setText(self.tr("loading {0}").format(Path(loading).name) if loading else "")
+        self.cache.show_facts(None if loading else info, settings)
         self.bar.setValue(0)
         self.bar.setVisible(loading is not None)
         self.format_line.show_format(info)
@@ -89,21 +89,14 @@ class ModelBar(QFrame):
         row.setSpacing(UNIT)
         row.addWidget(self.button)
         row.addWidget(self.bar)
-        row.addWidget(self.facts)
+        row.addWidget(self.progress)
+        row.addWidget(self.cache)
         row.addStretch(1)
         column = QVBoxLayout(self)
         column.setContentsMargins(UNIT, UNIT // 2, UNIT * 2, UNIT // 2)
         column.setSpacing(UNIT // 2)
         column.addLayout(row)
         column.addWidget(self.format_line)
-
-    def _facts(self, info: ModelInfo) -> str:
-        parts = [
-            self.tr("context {0}").format(f"{info.n_ctx:,}"),
-            self.tr("weights {0}").format(number_format.size(info.size_bytes)),
-            self.tr("KV {0}").format(number_format.size(info.kv_bytes)),
-        ]
-        return "  \N{MIDDLE DOT}  ".join(parts)
 
     def _fill_menu(self) -> None:
         self.menu.clear()

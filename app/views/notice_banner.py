@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
 
 from app.services.notice import Notice, NoticeAction
-from app.views.theme import UNIT
+from app.views.theme import UNIT, set_style
 
 
 class NoticeBanner(QFrame):
@@ -27,6 +27,8 @@ class NoticeBanner(QFrame):
         self._labels = {
             NoticeAction.LOAD_AGAIN: self.tr("Load again"),
             NoticeAction.CHOOSE_MODEL: self.tr("Choose a model"),
+            NoticeAction.GO_ON_ENDLESS: self.tr("Go on endlessly"),
+            NoticeAction.UNDO: self.tr("Undo"),
         }
         self.text = QLabel()
         self.text.setWordWrap(True)
@@ -77,7 +79,13 @@ class NoticeBanner(QFrame):
             self.text.setToolTip(notice.detail)
             self.action.setText(self._labels[notice.action] if notice.action else "")
             self.action.setVisible(notice.action is not None)
+            self._dress(notice.calm)
         self.setVisible(notice is not None)
+
+    def _dress(self, calm: bool) -> None:
+        if self.property("calm") != calm:
+            for widget in (self, self.text, self.action, self.dismiss):
+                set_style(widget, "calm", calm)
 
     def _dismiss(self) -> None:
         self._notices = [notice for notice in self._notices if notice is not self.shown()]

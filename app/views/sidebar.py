@@ -30,6 +30,7 @@ class Sidebar(QFrame):
     chat_chosen = Signal(str)
     """The id of the chat to open."""
 
+    endurance_requested = Signal()
     delete_requested = Signal(str)
     """The id of a chat that the user has agreed to lose."""
 
@@ -44,11 +45,19 @@ class Sidebar(QFrame):
         self.new_chat.setToolTip(self.tr("Start a new chat (Ctrl+N)"))
         self.new_chat.clicked.connect(self.new_chat_requested)
         self.list = self._make_list()
+        self.endurance = QPushButton(self.tr("Endurance"))
+        self.endurance.setToolTip(self.tr("How the model holds out over a long text"))
+        self.endurance.setCheckable(True)
+        self.endurance.setStyleSheet(
+            "QPushButton { text-align: left; } QPushButton:checked { background: palette(highlight); }"
+        )
+        self.endurance.clicked.connect(self.endurance_requested)
         column = QVBoxLayout(self)
         column.setContentsMargins(UNIT, UNIT, UNIT, UNIT)
         column.setSpacing(UNIT)
         column.addWidget(self.new_chat)
         column.addWidget(self.list, 1)
+        column.addWidget(self.endurance)
 
     def select(self, chat_id: str | None) -> None:
         """Mark the open chat; None marks none."""
@@ -67,11 +76,13 @@ class Sidebar(QFrame):
         view.setUniformItemSizes(True)
         view.setTextElideMode(Qt.TextElideMode.ElideRight)
         view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        view.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed)
+        view.setEditTriggers(QAbstractItemView.EditTrigger.DoubleClicked)
         view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         view.customContextMenuRequested.connect(self._open_menu)
         view.clicked.connect(self._choose)
         view.activated.connect(self._choose)
+        # In the whole window: a click on a chat leaves the keyboard with the message field.
+        QShortcut(QKeySequence(Qt.Key.Key_F2), self, lambda: view.edit(view.currentIndex()))
         QShortcut(
             QKeySequence(QKeySequence.StandardKey.Delete),
             view,
@@ -115,6 +126,7 @@ class Sidebar(QFrame):
         )
         box.setTextFormat(Qt.TextFormat.PlainText)
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box.setDefaultButton(QMessageBox.StandardButton.Cancel)
         delete = box.addButton(self.tr("Delete"), QMessageBox.ButtonRole.DestructiveRole)
         delete.clicked.connect(lambda: self.delete_requested.emit(chat.id))
         box.open()

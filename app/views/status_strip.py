@@ -1,7 +1,7 @@
 """The line at the bottom that is always there: speed, waiting time, memory, KV fill.
 
-`Gauges` and `PrefillProgress` go in as the engine sends them; what was not measured reads "n/a". It
-knows nothing about how anything is measured.
+`Gauges` and `PrefillProgress` go in as the engine sends them, with the `CacheFill` of the open chat;
+what was not measured reads "n/a". It knows nothing about how anything is measured.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from PySide6.QtCore import QSize
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
+from app.services.sights import CacheFill
 from app.views import number_format
+from app.views.cache_words import fill_in_words, parts_of
 from app.views.eliding_label import ElidingLabel
 from app.views.kv_gauge import KvGauge
 from app.views.theme import UNIT
@@ -25,12 +27,14 @@ class StatusStrip(QFrame):
         self.setObjectName("statusStrip")
         self._gauges: Gauges | None = None
         self._prefill: PrefillProgress | None = None
+        self._fill: CacheFill | None = None
         self.decode = self._label(self.tr("Tokens a second while the model writes"))
         self.prompt = self._label(self.tr("Tokens of the prompt read a second, in the last turn"))
         self.first = self._label(self.tr("Time from sending to the first token, in the last turn"))
         self.memory = self._label(self.tr("Memory of the engine's process"))
         self.vram = self._label(self.tr("Memory of the graphics card, used and total"))
-        self.kv = self._label(self.tr("KV cache: what the model holds of the chats, in cells and memory"))
+        self._kv_hint = self.tr("KV cache: what the model holds of the chats, in cells and memory")
+        self.kv = self._label(self._kv_hint)
         self.bar = KvGauge()
         row = QHBoxLayout(self)
         row.setContentsMargins(UNIT * 2, UNIT // 2, UNIT * 2, UNIT // 2)
@@ -42,10 +46,15 @@ class StatusStrip(QFrame):
         row.addWidget(self.kv)
         self._show()
 
-    def show_gauges(self, gauges: Gauges | None) -> None:
-        """The engine's newest numbers; None when there is no engine."""
-        self._gauges = gauges
+    def show_gauges(self, gauges: Gauges | None, fill: CacheFill | None = None) -> None:
+        """The engine's newest numbers and what is known of the open chat; None when there is no engine."""
+        self._gauges, self._fill = gauges, fill
         self._show()
+
+    def show_fill(self, fill: CacheFill | None) -> None:
+        """What the cache holds of the open chat; None where that is not known."""
+        self._fill = fill
+        self._show_kv(self._gauges)
 
     def show_prefill(self, progress: PrefillProgress | None) -> None:
         """How far the prompt of the open chat is read; None when it is not being read."""
@@ -108,7 +117,9 @@ class StatusStrip(QFrame):
         return self.tr("VRAM {0}").format("  +  ".join(parts))
 
     def _show_kv(self, gauges: Gauges | None) -> None:
-        self.bar.show_cells(gauges.kv_cells_used if gauges else 0, gauges.kv_cells if gauges else 0)
+        words = fill_in_words(self._fill) if self._fill else ""
+        self.bar.show_parts(parts_of(gauges, self._fill), words)
+        self.kv.setToolTip(f"<qt>{words}</qt>" if words else self._kv_hint)
         if gauges is None or gauges.kv_cells <= 0:
             self.kv.setText(self.tr("KV n/a"))
             return

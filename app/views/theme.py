@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QGuiApplication, QPalette
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 UNIT = 8
 """The grid in pixels: margins and gaps are multiples or halves of it."""
@@ -29,6 +29,7 @@ class Tokens:
     muted: str
     border: str
     accent: str
+    sinks: str
     on_accent: str
     selection: str
     own: str
@@ -47,6 +48,7 @@ LIGHT = Tokens(
     muted="#526066",
     border="#d3dbdc",
     accent="#0b726d",
+    sinks="#074744",
     on_accent="#ffffff",
     selection="#cfe6e4",
     own="#eaf3f2",
@@ -65,6 +67,7 @@ DARK = Tokens(
     muted="#9babaf",
     border="#303a3e",
     accent="#52c4b9",
+    sinks="#2a837b",
     on_accent="#06211f",
     selection="#234a48",
     own="#1f2f30",
@@ -127,6 +130,14 @@ def apply_theme(application: QApplication, choice: str = "system") -> None:
     application.setStyleSheet(style_sheet(tokens))
 
 
+def set_style(widget: QWidget, name: str, value: bool) -> None:
+    """Set a property that the style sheet asks for, and dress the widget anew if it has changed."""
+    if widget.property(name) != value:
+        widget.setProperty(name, value)
+        widget.style().unpolish(widget)
+        widget.style().polish(widget)
+
+
 def style_sheet(t: Tokens) -> str:
     """The style sheet; object names are set where the widgets are made."""
     return f"""
@@ -164,13 +175,24 @@ QToolButton::menu-indicator {{ image: none; width: 0; }}
 #composer[active="true"] {{ border-color: {t.accent}; }}
 #composer QTextEdit {{ background: transparent; border: none; color: {t.text};
   placeholder-text-color: {t.muted}; }}
+#sightLine {{ padding: 0; }}
+#mark {{ color: {t.accent}; }}
+#mark[lost="true"] {{ color: {t.warning}; }}
+#messageBody[dimmed="true"], ElidingLabel[dimmed="true"] {{ color: {t.muted}; }}
+#facts {{ color: {t.muted}; padding: 4px 8px; }}
+#editing {{ color: {t.accent}; }}
 #ownMessage {{ background: {t.own}; border-radius: 10px; }}
+#ownMessage[dimmed="true"] {{ background: {t.window}; }}
 #messageBody {{ background: transparent; border: none; }}
 #banner, #formatLine {{ background: {t.warning_surface}; border: 1px solid {t.warning_border};
   border-radius: 8px; }}
 #banner QLabel, #formatLine QLabel {{ color: {t.warning}; }}
 #banner QPushButton, #formatLine QToolButton {{ color: {t.warning}; border: 1px solid {t.warning_border}; }}
 #banner QPushButton:focus, #formatLine QToolButton:focus {{ border-color: {t.warning}; }}
+#banner[calm="true"] {{ background: {t.raised}; border-color: {t.border}; }}
+#banner[calm="true"] QLabel {{ color: {t.text}; }}
+#banner[calm="true"] QPushButton {{ color: {t.text}; border-color: {t.border}; }}
+#banner[calm="true"] QPushButton:focus {{ border-color: {t.accent}; }}
 #banner QPushButton:hover, #formatLine QToolButton:hover {{
   border-color: {t.warning}; background: none; }}
 QProgressBar {{ background: {t.border}; border: none; border-radius: 2px; max-height: 4px; }}

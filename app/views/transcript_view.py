@@ -5,7 +5,8 @@ of the others are estimates until they come near. Promises:
 - a reply that grows costs the layout of its own widget only;
 - what the reader looks at stays where it is, whatever grows above or below; only a reader who is at
   the very end is taken along (open-webui/open-webui#4310);
-- opening a chat costs the same for ten messages as for ten thousand, but for the estimates.
+- opening a chat costs the same for ten messages as for ten thousand, but for the estimates;
+- the line above which the model does not see takes its own space, and moves no text in sight.
 It knows nothing about chats, stores or what a message looks like.
 """
 
@@ -16,16 +17,17 @@ from collections.abc import Iterator
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt, QTimer
 from PySide6.QtGui import QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QPushButton, QWidget
+from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
-from app.data.chat_store import StoredMessage
 from app.item_models.transcript_item_model import TranscriptItemModel
-from app.views.height_table import HeightTable
-from app.views.message_measure import estimated_height, widest_column
+from app.views.message_column import LineSlot, MessageColumn
+from app.views.message_measure import widest_column
 from app.views.message_view import MessageView
+from app.views.message_views import MessageViews
+from app.views.newest_button import NewestButton
+from app.views.sight_line import SightLine
 from app.views.theme import UNIT
 
-_GAP = UNIT
 _EDGE = UNIT * 2
 _MAX_PASSES = 6
 
@@ -43,17 +45,16 @@ class TranscriptView(QAbstractScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.verticalScrollBar().setSingleStep(UNIT * 4)
         self._transcript = transcript
-        self._heights = HeightTable()
-        self._views: dict[int, MessageView] = {}
-        self._tab_order: list[int] = []
+        self._column = MessageColumn(transcript)
+        self._heights = self._column.heights
+        self.messages = MessageViews(transcript, self.viewport())
+        self._tab_order: list[object] = []
         self._following = True
         self._placing = False
-        self._width = 0
-        self._newest = QPushButton(self.tr("\N{DOWNWARDS ARROW} Newest"), self)
-        self._newest.setObjectName("newest")
-        self._newest.setAccessibleName(self.tr("Go to the newest message"))
+        self._newest = NewestButton(self)
         self._newest.clicked.connect(self.scroll_to_end)
-        self._newest.hide()
+        self.line = SightLine(self.viewport())
+        self.line.hide()
         self._relayout = QTimer(self)
         self._relayout.setSingleShot(True)
         self._relayout.timeout.connect(self._lay_out)
@@ -70,7 +71,7 @@ class TranscriptView(QAbstractScrollArea):
 
     def message_view(self, row: int) -> MessageView | None:
         """The widget of a row, None if the row is far from the viewport."""
-        return self._views.get(self._transcript.message_at(row).id)
+        return self.messages.get(self._transcript.message_at(row).id)
 
     def is_at_end(self) -> bool:
         """Whether the end of the newest message is in sight."""
@@ -84,38 +85,44 @@ class TranscriptView(QAbstractScrollArea):
         self._transcript.rowsInserted.connect(self._on_inserted)
         self._transcript.rowsRemoved.connect(self._on_removed)
         self._transcript.dataChanged.connect(self._on_changed)
+        self._transcript.sight_changed.connect(self._on_sight)
+        self.messages.height_changed.connect(self._on_height_changed)
 
     def _on_reset(self) -> None:
-        for view in self._views.values():
-            view.hide()
-            view.deleteLater()
-        self._views.clear()
-        self._width = self._column_width()
-        self._heights.reset(self._estimate(message) for message in self._messages())
+        self.messages.keep(())
+        self._column.slot = LineSlot()
+        self._column.reset(self._column_width(), self.fontMetrics())
+        self._move_line()
         self.scroll_to_end()
 
     def _on_inserted(self, _parent: Index, first: int, last: int) -> None:
-        rows = range(first, last + 1)
-        self._heights.insert(first, [self._estimate(self._transcript.message_at(row)) for row in rows])
-        self._lay_out()
+        self._column.insert(first, last)
+        self._on_rows()
 
     def _on_removed(self, _parent: Index, first: int, last: int) -> None:
         self._heights.remove(first, last)
+        self._on_rows()
+
+    def _on_rows(self) -> None:
+        self.messages.show_last()
+        self._move_line()
+        self._lay_out()
+
+    def _on_sight(self) -> None:
+        self.line.show_sight(self._transcript.sight)
+        self._move_line()
         self._lay_out()
 
     def _on_changed(self, first: Index, last: Index) -> None:
         for row in range(first.row(), last.row() + 1):
             message = self._transcript.message_at(row)
-            view = self._views.get(message.id)
+            view = self.messages.get(message.id)
             if view:
                 view.show_message(message)
                 self._heights.expire(row)
             else:
-                self._heights.estimate(row, self._estimate(message))
+                self._column.estimate(row)
             self._relayout_soon()
-
-    def _messages(self) -> Iterator[StoredMessage]:
-        return (self._transcript.message_at(row) for row in range(self._transcript.rowCount()))
 
     # --- geometry ---------------------------------------------------------------------------------
 
@@ -123,10 +130,9 @@ class TranscriptView(QAbstractScrollArea):
         """Another width makes other heights; what was measured becomes an estimate."""
         super().resizeEvent(event)
         width = self._column_width()
-        if width != self._width:
+        if width != self._column.width:
             with self._anchored(rescaled=True):
-                self._width = width
-                self._heights.reset(self._estimate(message) for message in self._messages())
+                self._column.reset(width, self.fontMetrics())
         self._lay_out()
 
     def scrollContentsBy(self, _dx: int, _dy: int) -> None:
@@ -158,27 +164,26 @@ class TranscriptView(QAbstractScrollArea):
     def _column_width(self) -> int:
         return max(UNIT * 20, min(self.widest_column(), self.viewport().width() - 2 * _EDGE))
 
-    def _estimate(self, message: StoredMessage) -> int:
-        return estimated_height(message, self._width, self.fontMetrics()) + _GAP
+    def _move_line(self) -> None:
+        """Let the line stand where it belongs now, without moving what the reader looks at."""
+        slot = self._column.line_slot(self.line.sizeHint().height())
+        if slot == self._column.slot:
+            return
+        was_placing, self._placing = self._placing, True
+        with self._anchored():
+            self._column.move_line(slot)
+        self._placing = was_placing
 
     @contextlib.contextmanager
     def _anchored(self, *, rescaled: bool = False) -> Iterator[None]:
-        """Keep what is at the top of the viewport where it is while heights change.
-
-        Where the height of that row itself was a guess, or all were `rescaled`, its share counts.
-        """
-        top = self.verticalScrollBar().value() - _EDGE
-        row = self._heights.row_at(top)
-        before = self._heights.height(row) if len(self._heights) else 0
-        inside = top - self._heights.offset(row)
-        in_proportion = before > 0 and inside > 0 and (rescaled or self._heights.is_guess(row))
+        """Keep what is at the top of the viewport where it is while heights change."""
+        anchor = self._column.anchor(self.verticalScrollBar().value() - _EDGE, rescaled=rescaled)
         yield
+        y = self._column.y_of(anchor)
         if self._following:
             self._scroll(self._end())
-        elif row < len(self._heights):
-            if in_proportion:
-                inside = inside * self._heights.height(row) // before
-            self._scroll(self._heights.offset(row) + inside + _EDGE)
+        elif y is not None:
+            self._scroll(y + _EDGE)
 
     def _end(self) -> int:
         return max(0, self._heights.total() + 2 * _EDGE - self.viewport().height())
@@ -224,73 +229,51 @@ class TranscriptView(QAbstractScrollArea):
         for row in rows:
             view = self._view_of(row)
             if not self._heights.is_measured(row):
-                before = self._heights.height(row)
-                self._heights.measure(row, view.fit(self._width) + _GAP)
-                changed |= self._heights.height(row) != before
+                changed |= self._column.measure(row, view.fit(self._column.width))
         return changed
 
     def _view_of(self, row: int) -> MessageView:
-        message = self._transcript.message_at(row)
-        view = self._views.get(message.id)
-        if view is None:
-            view = MessageView(message, self.viewport())
-            self._views[message.id] = view
-            view.fit(self._width)
-            view.height_changed.connect(lambda: self._on_height_changed(view))
-        return view
+        return self.messages.of(self._transcript.message_at(row), self._column.width)
 
-    def _on_height_changed(self, view: MessageView) -> None:
-        row = self._row_of(view)
-        if row is not None:
-            self._heights.expire(row)
+    def _on_height_changed(self, message_id: int) -> None:
+        number = self._transcript.number_of(message_id)
+        if number is not None:
+            self._heights.expire(number - 1)
             self._relayout_soon()
 
-    def _row_of(self, view: MessageView) -> int | None:
-        # From the end: it is nearly always the last message that changes.
-        rows = range(self._transcript.rowCount() - 1, -1, -1)
-        return next((row for row in rows if self._transcript.message_at(row).id == view.message.id), None)
-
     def _place(self, rows: range) -> None:
-        left = max(_EDGE, (self.width() - self._width) // 2)
+        width = self._column.width
+        left = max(_EDGE, (self.width() - width) // 2)
         top = self.verticalScrollBar().value() - _EDGE
-        placed: dict[int, MessageView] = {}
+        placed: list[int] = []
         for row in sorted({*rows, *self._focused_row()}):
             view = self._view_of(row)
-            placed[view.message.id] = view
-            y = self._heights.offset(row) - top
-            view.setGeometry(left, y, self._width, self._heights.height(row) - _GAP)
+            placed.append(view.message.id)
+            place = self._column.place_of(row)
+            view.setGeometry(left, place.top - top, width, place.height)
             view.show()
-        for key in self._views.keys() - placed.keys():
-            self._views[key].hide()
-            self._views[key].deleteLater()
-        same = list(placed) == self._tab_order
-        self._views = placed
-        if not same:
+            if place.line_top is not None:
+                self.line.setGeometry(left, place.line_top - top, width, self._column.slot.height)
+        self.line.setVisible(self._column.slot.owner in placed)
+        self.messages.keep(placed)
+        if self._tab_order != [self._column.slot, *placed]:
+            self._tab_order = [self._column.slot, *placed]
             self._order_tabs()
 
     def _focused_row(self) -> list[int]:
         """The row that has the keyboard focus: its widget stays, wherever the reader scrolls."""
-        focused = self.window().focusWidget()
-        views = [view for view in self._views.values() if focused and view.isAncestorOf(focused)]
-        return [row for view in views if (row := self._row_of(view)) is not None]
+        numbers = (self._transcript.number_of(key) for key in self.messages.focused())
+        return [number - 1 for number in numbers if number is not None]
 
     def _order_tabs(self) -> None:
-        self._tab_order = list(self._views)
         before: QWidget = self
-        for view in self._views.values():
-            for stop in view.tab_stops():
+        for view in self.messages:
+            line = [self.line] if self._column.slot.owner == view.message.id else []
+            for stop in (*line, *view.tab_stops()):
                 QWidget.setTabOrder(before, stop)
                 before = stop
         QWidget.setTabOrder(before, self._newest)
 
     def _show_newest_button(self) -> None:
         self._newest.setVisible(not self.is_at_end())
-        size = self._newest.sizeHint()
-        area = self.viewport().geometry()
-        self._newest.setGeometry(
-            area.center().x() - size.width() // 2,
-            area.bottom() - size.height() - UNIT,
-            size.width(),
-            size.height(),
-        )
-        self._newest.raise_()
+        self._newest.stand_in(self.viewport().geometry())

@@ -68,7 +68,7 @@ class Scheduler:
         self._keeper = CacheKeeper(model, context, self._pool, prompts)
         self._waiting: deque[Reply] = deque()
         self._throughput = Throughput()
-        self.last_reply: Reply | None = None
+        self.newest_reply: Reply | None = None
 
     # --- requests ---
 
@@ -124,8 +124,8 @@ class Scheduler:
 
     @property
     def decode_tps(self) -> float | None:
-        """Generated tokens a second over the decodes of the last second."""
-        return self._throughput.rate()
+        """Generated tokens a second over the decodes of the last second; None while none are generated."""
+        return self._throughput.rate() if any(reply.decoding for reply in self._replies()) else None
 
     # --- the heart ---
 
@@ -162,7 +162,7 @@ class Scheduler:
             self._refuse(reply, error, events)
             return True
         self._pool.make_free(sequence.n_pending + room.reserve, keep=sequence)
-        sequence.reply = reply
+        sequence.reply = self.newest_reply = reply
         reply.evicted, reply.reevaluated_because = admitted.evicted, admitted.reason
         reply.reused, reply.to_prefill = sequence.ledger.n_resident, sequence.n_pending
         reply.show_prompt(sequence.ledger.ids)
@@ -264,11 +264,13 @@ class Scheduler:
         reply = sequence.reply
         if reply is None or token is None:
             return
-        generated = reply.generated
+        generated, is_first = reply.generated, not reply.decoding
         text = reply.take(token)
         if reply.generated > generated:
             sequence.ledger.append([token])
             sequence.pending = [(len(sequence.ledger) - 1, len(sequence.ledger))]
+        if is_first:
+            events.append(self._keeper.view(sequence, reply))  # the whole prompt is in the cache now
         if text:
             events.append(TextDelta(reply.request.request_id, text, reply.generated))
         if reply.reason:
@@ -316,7 +318,6 @@ class Scheduler:
         sequence.pending = []
         sequence.reply = None
         reply.close()
-        self.last_reply = reply
         seen = self._keeper.view(sequence, reply)
         events += [seen, self._finished(reply, seen.first_seen, error)]
         self._pool.release_forgotten()

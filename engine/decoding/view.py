@@ -68,7 +68,7 @@ def forecast(question: LookAt, prompts: PromptBuilder, room: Room) -> CacheView:
     except KnownError:  # it will be refused as it is: nothing of it is seen
         chosen = Selection([], [], Pins(), 0)
     known = [part for part in chosen.parts if part.message < len(messages)]
-    indexes = {part.message for part in known}
+    indexes = {part.message for part in known if part.message >= 0}
     first_seen = len(messages)
     while first_seen - 1 in indexes:
         first_seen -= 1
@@ -77,7 +77,7 @@ def forecast(question: LookAt, prompts: PromptBuilder, room: Room) -> CacheView:
         n_messages=len(messages),
         first_seen=first_seen if first_seen < len(messages) else None,
         partly=False,
-        still_seen=tuple(sorted(index for index in indexes if 0 <= index < first_seen)),
+        still_seen=tuple(sorted(index for index in indexes if index < first_seen)),
         refused_pins=tuple(sorted(chosen.pins.refused)),
         n_sinks=chosen.n_sinks,
         n_window=sum(len(part.ids) for part in known) - chosen.n_sinks,

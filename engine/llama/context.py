@@ -1,19 +1,22 @@
 """A context: the KV cache of a model and the decode over it.
 
-Batches of (token, position, sequence) go in, logits stay inside for the sampler, and cells of the
-cache are removed and moved. Every return value of llama.cpp is passed on; whether a removal or a
-shift makes sense is decided elsewhere. Knows nothing about text or chats.
+Batches of (token, position, sequence) go in; logits stay inside for the sampler, or come out as the
+log-probabilities of single tokens. Cells of the cache are removed and moved. Every return value of
+llama.cpp is passed on; whether a removal or a shift makes sense is decided elsewhere. Knows nothing
+about text or chats.
 """
 
 from __future__ import annotations
 
 import ctypes
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import llama_cpp.llama_cpp as llama
+import numpy as np
 
-from engine.errors import BadRequest, ModelLoadError
+from engine.errors import BadRequest, BugError, ModelLoadError
 from engine.llama.model import Model, last_error
 from engine.protocol import KVType
 
@@ -29,6 +32,7 @@ class ContextParams:
     `n_ctx` cells are shared by up to `n_seq_max` sequences. `n_batch` is the most tokens that one
     decode takes. `swa_full` keeps all cells of sliding-window layers, which eviction needs. A
     `kv_type` other than f16 makes llama.cpp use flash attention, without which V cannot be quantized.
+    `n_outputs_max` is the most tokens of one decode whose logits are kept; None: one a sequence.
     """
 
     n_ctx: int
@@ -37,6 +41,7 @@ class ContextParams:
     n_batch: int = 512
     swa_full: bool = True
     kv_type: KVType = KVType.F16
+    n_outputs_max: int | None = None
 
 
 class Batch:
@@ -96,6 +101,7 @@ class Context:
         self.n_ctx = int(llama.llama_n_ctx(self._handle))
         self.n_batch = int(llama.llama_n_batch(self._handle))
         self.n_threads = params.n_threads
+        self._n_vocab = model.n_vocab
         sizes = _kv_sizes(model)
         self.kv_bytes = sum(n_bytes for n_bytes, _cells in sizes) if sizes else None
         self.swa_extra_bytes = _swa_extra(sizes, model, params) if params.swa_full and model.n_swa else 0
@@ -120,6 +126,24 @@ class Context:
         status = int(llama.llama_decode(self._handle, batch.raw))
         llama.llama_synchronize(self._handle)
         return status
+
+    def log_probabilities(self, wanted: Sequence[tuple[int, int]]) -> list[float]:
+        """For each (batch index, token): the natural logarithm of the token's probability as the next one.
+
+        The index is what `Batch.add` returned for a token of the last decode whose logits were kept.
+        """
+        return [self._log_probability(index, token) for index, token in wanted]
+
+    def _log_probability(self, index: int, token: int) -> float:
+        pointer = llama.llama_get_logits_ith(self._handle, index)
+        if not pointer:
+            raise BugError(f"No logits were kept for token {index} of the batch.")
+        # Not `np.ctypeslib.as_array`: its casts are reference cycles, and one row comes for each token.
+        address = ctypes.addressof(pointer.contents)
+        logits = (ctypes.c_float * self._n_vocab).from_address(address)
+        row = np.frombuffer(memoryview(logits), dtype=np.float32)
+        peak = row.max()
+        return float(row[token] - peak - np.log(np.exp(row - peak).sum(dtype=np.float64)))
 
     # --- the cache; positions are half-open [start, end), end -1 is the end of the sequence ---
 
@@ -169,7 +193,7 @@ def _raw_params(params: ContextParams) -> object:
     raw.n_batch = params.n_batch
     raw.n_ubatch = params.n_batch
     # One row of logits for each sequence: the default reserves n_batch rows, 100 MB at a 49k vocabulary.
-    raw.n_outputs_max = params.n_seq_max
+    raw.n_outputs_max = params.n_outputs_max or params.n_seq_max
     raw.type_k = raw.type_v = _KV_TYPES[params.kv_type]
     if params.kv_type is not KVType.F16:
         raw.flash_attn_type = llama.LLAMA_FLASH_ATTN_TYPE_ENABLED

@@ -45,7 +45,10 @@ class Model:
             params.load_mode = 0  # with mmap, no_alloc aborts the process
         self._handle = llama.llama_model_load_from_file(str(path).encode(), params)
         if not self._handle:
-            raise ModelLoadError(f"{path.name} could not be loaded: {_load_failure(backend)}.")
+            raise ModelLoadError(
+                f"{path.name} could not be loaded: {_load_failure(backend)}. "
+                "Try another file of this model, or another model."
+            )
         self.backend = backend
         self.path = path
         self._vocab = llama.llama_model_get_vocab(self._handle)
@@ -194,10 +197,14 @@ def _load_failure(backend: Backend) -> str:
     for line in backend.errors:
         _, _, reason = line.partition("error loading model: ")
         if reason:
-            return reason.strip().rstrip(".")
+            return _tidy(reason)
     return last_error(backend)
 
 
 def last_error(backend: Backend) -> str:
     """The last line in which llama.cpp told of a failure."""
-    return backend.errors[-1].strip().rstrip(".") if backend.errors else "llama.cpp gave no reason"
+    return _tidy(backend.errors[-1]) if backend.errors else "llama.cpp gave no reason"
+
+
+def _tidy(line: str) -> str:
+    return " ".join(line.split()).rstrip(".")

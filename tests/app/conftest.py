@@ -37,9 +37,12 @@ class Desk:
         weir.loader.notice.connect(self.notices.append)
         assert weir.controller is not None
         assert weir.store is not None
+        assert weir.pins is not None
         self.controller = weir.controller
         self.store = weir.store
         self.controller.notice.connect(self.notices.append)
+        weir.pins.notice.connect(self.notices.append)
+        weir.options.notice.connect(self.notices.append)
 
     def send(self, text: str) -> None:
         """Write and press Enter."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from engine.errors import EngineGone
 from engine.protocol import (
+    CacheView,
     Command,
     EngineDied,
     ErrorCode,
@@ -18,6 +20,7 @@ from engine.protocol import (
     FinishReason,
     Generate,
     LoadModel,
+    LookAt,
     ModelInfo,
     ModelLoaded,
     TextDelta,
@@ -64,11 +67,17 @@ class ScriptedClient:
     sent: list[Command] = field(default_factory=list)
     closed: bool = False
     dead: bool = False
+    answers: bool = True
+    """Whether each `LookAt` is answered at once, with the whole chat in sight; else by `see`."""
 
     def send(self, command: Command) -> None:
         if self.dead or self.closed:
             raise EngineGone("The engine has stopped.")
         self.sent.append(command)
+        if isinstance(command, LookAt) and self.answers:
+            n_messages = len(command.messages)
+            first = 0 if n_messages else None
+            self.say(CacheView(command.chat_id, n_messages, first, False, (), (), 0, 0, 8192, True))
 
     def close(self) -> None:
         self.closed = True
@@ -82,6 +91,18 @@ class ScriptedClient:
     @property
     def requests(self) -> list[Generate]:
         return [command for command in self.sent if isinstance(command, Generate)]
+
+    @property
+    def questions(self) -> list[LookAt]:
+        return [command for command in self.sent if isinstance(command, LookAt)]
+
+    def see(self, first_seen: int | None, **facts: object) -> None:
+        """Tell what is seen: the answer to the newest question, or by itself if a request came later."""
+        asked = next(c for c in reversed(self.sent) if isinstance(c, LookAt | Generate))
+        n_messages = len(asked.messages) + isinstance(asked, Generate)
+        is_forecast = isinstance(asked, LookAt)
+        view = CacheView(asked.chat_id, n_messages, first_seen, False, (), (), 42, 210, 8192, is_forecast)
+        self.say(replace(view, **facts))  # type: ignore[arg-type]
 
     def load(self, **facts: object) -> None:
         self.say(ModelLoaded(replace(model_info(self.load_command.path), **facts), 100.0))  # type: ignore[arg-type]
@@ -97,8 +118,9 @@ class ScriptedClient:
         """More text for the newest request."""
         self.say(TextDelta(self.requests[-1].request_id, text, 1))
 
-    def finish(self, text: str, reason: FinishReason = FinishReason.STOP) -> None:
-        self.say(Finished(self.requests[-1].request_id, reason, text, STATS))
+    def finish(self, text: str, reason: FinishReason = FinishReason.STOP, **numbers: Any) -> None:
+        stats = replace(STATS, **numbers)
+        self.say(Finished(self.requests[-1].request_id, reason, text, stats))
 
     def fail(self, message: str, code: ErrorCode = ErrorCode.PROMPT_TOO_LONG) -> None:
         self.say(Failed(self.requests[-1].request_id, ErrorReport(code, message)))

@@ -19,6 +19,10 @@ from engine.llama.context import Context, ContextParams
 from engine.llama.model import Model
 from engine.models.gguf_header import read_header
 from engine.protocol import (
+    EnduranceProgress,
+    EnduranceReport,
+    Endure,
+    EngineDied,
     Event,
     Failed,
     Finished,
@@ -101,6 +105,29 @@ def remote_engine() -> Iterator[RemoteEngine]:
         yield engine
     finally:
         engine.client.close()
+
+
+def endured(path: Path, n_ctx: int = 256, n_tokens: int = 400, **more: Any) -> EnduranceReport:
+    """The report of an endurance run in a worker of its own."""
+    end = _end_of_run(path, n_ctx, n_tokens, **more)
+    assert isinstance(end, EnduranceReport), end
+    return end
+
+
+def refusal(path: Path, n_ctx: int = 256, n_tokens: int = 400, **more: Any) -> Failed:
+    """How an endurance run was refused."""
+    end = _end_of_run(path, n_ctx, n_tokens, **more)
+    assert isinstance(end, Failed), end
+    return end
+
+
+def _end_of_run(path: Path, n_ctx: int, n_tokens: int, **more: Any) -> EnduranceReport | Failed | EngineDied:
+    with remote_engine() as engine:
+        engine.client.send(Endure(str(path), n_ctx, n_tokens, **{"n_threads": 1, **more}))
+        while True:  # progress comes all the time, so that a long run is no timeout
+            event: object = engine.next(EnduranceProgress, EnduranceReport, Failed, EngineDied)
+            if isinstance(event, EnduranceReport | Failed | EngineDied):
+                return event
 
 
 class LocalEngine:

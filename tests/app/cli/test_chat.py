@@ -200,12 +200,12 @@ def test_options_that_the_engine_refuses_are_wrong_usage(run: Run) -> None:
 
 
 def test_fallback_format_is_named_with_its_reason(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    info = dataclasses.replace(INFO, chat_format="chatml", chat_format_reason="the file has no template")
+    info = dataclasses.replace(INFO, chat_format="chatml", chat_format_reason="No template: chatml is used.")
     run(b"Hi\n", ScriptedEngines(replies("ok"), load=(ModelLoaded(info, 1.0),)))
     captured = capsys.readouterr()
     assert captured.out == "ok\n"
     assert len(captured.err.splitlines()) == 1
-    assert '"chatml"' in captured.err and "the file has no template" in captured.err
+    assert "No template: chatml is used. (--chat-format" in captured.err
 
 
 def test_nothing_said_is_no_failure(run: Run, capsys: pytest.CaptureFixture[str]) -> None:

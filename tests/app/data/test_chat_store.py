@@ -10,10 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.data.chat_store import ChatStore, MessageState, TurnNumbers, open_chat_store
+from app.data.chat_store import ChatStore, open_chat_store
 from app.data.owner import Owner, is_running, this_process
+from app.data.stored_message import MessageState, TurnNumbers
 from engine.errors import KnownError
-from engine.protocol import Role
+from engine.protocol import FinishReason, Role
 
 
 @pytest.fixture
@@ -215,3 +216,44 @@ def test_a_byte_gone_bad_does_not_hide_the_chat(path: Path) -> None:
     store = open_chat_store(path).store
     assert [stored.content for stored in store.messages(message.chat_id)] == ["before \ufffdAD after"]
     store.close()
+
+
+def test_how_a_reply_ended_reloads_equal(store: ChatStore) -> None:
+    reply = store.begin_reply(store.create_chat().id, None)
+    numbers = TurnNumbers(3, 12.5, 1.0, 2.0, FinishReason.CONTEXT_FULL, "edited message 4")
+    store.finish_reply(reply.id, "Hal", MessageState.COMPLETE, numbers)
+    assert store.messages(reply.chat_id)[0].numbers == numbers
+
+
+def test_a_pin_is_kept_and_can_be_taken_away(store: ChatStore) -> None:
+    message = store.add_user_message(store.create_chat().id, "The code word is PELICAN-7.")
+    assert not message.pinned
+    store.set_pinned(message.id, True)
+    assert [stored.pinned for stored in store.messages(message.chat_id)] == [True]
+    store.set_pinned(message.id, False)
+    assert store.messages(message.chat_id) == [message]
+
+
+def test_an_edited_message_hides_what_came_after_it_and_can_be_undone(store: ChatStore) -> None:
+    chat, other = store.create_chat(), store.create_chat()
+    untouched = store.add_user_message(other.id, "elsewhere")
+    messages = [store.add_user_message(chat.id, text) for text in ("one", "two", "three")]
+    store.set_pinned(messages[1].id, True)
+    pinned = store.messages(chat.id)[1]
+    edited, removal = store.replace_from(pinned, "TWO")
+    assert (edited.content, edited.pinned, removal.n_removed) == ("TWO", True, 2)
+    later = store.add_user_message(chat.id, "four")
+    assert store.messages(chat.id) == [messages[0], edited, later]
+    store.undo(removal)
+    assert store.messages(chat.id) == [messages[0], pinned, messages[2]]
+    assert store.messages(other.id) == [untouched]
+
+
+def test_a_reply_made_again_hides_the_old_one_only(store: ChatStore) -> None:
+    chat = store.create_chat()
+    question = store.add_user_message(chat.id, "one")
+    old, new = store.begin_reply(chat.id, None), store.begin_reply(chat.id, None)
+    removal = store.hide_before(old, new)
+    assert store.messages(chat.id) == [question, new]
+    store.undo(removal)
+    assert store.messages(chat.id) == [question, old]

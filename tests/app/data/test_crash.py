@@ -5,8 +5,9 @@ import sys
 import time
 from pathlib import Path
 
-from app.data.chat_store import MessageState, open_chat_store
+from app.data.chat_store import open_chat_store
 from app.data.salvage import log_of
+from app.data.stored_message import MessageState
 
 KILLED_AFTER_SEND = """
 import os, signal, sys

@@ -11,7 +11,9 @@ import pytest
 from app.data import database, migrations
 from app.data.chat_store import open_chat_store
 from app.data.database import explained, open_database, transaction
+from app.data.stored_message import ChatSummary, MessageState, StoredMessage, TurnNumbers
 from engine.errors import KnownError
+from engine.protocol import Role
 
 
 @pytest.fixture
@@ -43,22 +45,28 @@ def test_only_durable_transactions_wait_for_the_disk(path: Path, durable: bool, 
 
 
 def test_version_one_is_migrated_with_its_chats(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(migrations, "MIGRATIONS", migrations.MIGRATIONS[:1])
-    old = open_chat_store(path).store
-    chat = old.create_chat("Old")
-    message = old.add_user_message(chat.id, "kept")
-    old.close()
-
-    def add_pins(connection: sqlite3.Connection) -> None:
-        connection.execute("ALTER TABLE chats ADD COLUMN pinned INTEGER NOT NULL DEFAULT 0")
-
-    monkeypatch.setattr(migrations, "MIGRATIONS", [*migrations.MIGRATIONS, add_pins])
-    new = open_chat_store(path).store
-    assert new.messages(chat.id) == [message]
-    new.close()
-    with closing(sqlite3.connect(path)) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
-        assert connection.execute("SELECT title, pinned FROM chats").fetchall() == [("Old", 0)]
+    with monkeypatch.context() as patched:
+        patched.setattr(migrations, "MIGRATIONS", migrations.MIGRATIONS[:1])
+        with closing(open_database(path).connection) as old:
+            assert old.execute("PRAGMA user_version").fetchone() == (1,)
+            old.execute("INSERT INTO chats VALUES ('a', 'Old', 1.0, 2.0)")
+            insert = (
+                "INSERT INTO messages (chat_id, role, state, created_at, model, tokens_generated, content)"
+            )
+            old.execute(f"{insert} VALUES ('a', 'user', 'complete', 1.0, NULL, NULL, 'kept')")
+            old.execute(f"{insert} VALUES ('a', 'assistant', 'complete', 2.0, 'm', 7, 'too')")
+    opened = open_chat_store(path)
+    assert opened.notice is None
+    assert opened.store.list_chats() == [ChatSummary("a", "Old", 1.0, 2.0)]
+    assert opened.store.messages("a") == [
+        StoredMessage(1, "a", Role.USER, "kept", MessageState.COMPLETE, 1.0),
+        StoredMessage(
+            2, "a", Role.ASSISTANT, "too", MessageState.COMPLETE, 2.0, "m", TurnNumbers(7, None, None, None)
+        ),
+    ]
+    opened.store.set_pinned(1, True)
+    assert opened.store.messages("a")[0].pinned
+    opened.store.close()
 
 
 def test_a_failing_migration_leaves_the_old_version(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from app.data import salvage
-from app.data.chat_store import ChatStore, StoredMessage, open_chat_store
+from app.data.chat_store import ChatStore, open_chat_store
+from app.data.stored_message import StoredMessage
 from engine.errors import KnownError
 
 PAGE = 4096

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from app.data.settings import Settings, SettingsStore
 from engine.errors import KnownError
-from engine.protocol import Sampling
+from engine.protocol import KVType, Policy, Sampling
 
 CHOSEN = Settings(
     theme="dark",
@@ -25,6 +25,8 @@ CHOSEN = Settings(
     n_threads=2,
     window_geometry="AdnQ",
     chat_formats={"/models/a.gguf": "chatml"},
+    policy=Policy.EXACT,
+    kv_type=KVType.Q8_0,
 )
 
 
@@ -95,6 +97,9 @@ def test_a_broken_file_is_set_aside_and_told_once(path: Path, content: bytes) ->
         ("window_geometry", {}),
         ("chat_formats", {"/a": 1}),
         ("chat_formats", []),
+        ("policy", "forget"),
+        ("policy", None),
+        ("kv_type", 5),
         ("sampling", "hot"),
         ("sampling", None),
         ("sampling.temperature", "hot"),

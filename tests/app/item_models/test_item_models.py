@@ -7,7 +7,7 @@ import dataclasses
 from PySide6.QtTest import QAbstractItemModelTester
 from pytestqt.qtbot import QtBot
 
-from app.data.chat_store import ChatSummary, MessageState, StoredMessage
+from app.data.stored_message import ChatSummary, MessageState, StoredMessage
 from app.item_models.chat_list_item_model import CHAT_ROLE, ChatListItemModel
 from app.item_models.transcript_item_model import MESSAGE_ROLE, TranscriptItemModel
 from engine.protocol import Role

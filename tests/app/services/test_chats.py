@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.data.chat_store import MessageState
-from app.services.prompt import prompt_messages
+from app.data.stored_message import MessageState
+from app.services.prompt import prompt_of
 from app.views.message_view import MessageView
 from engine.protocol import Cancel, Command, FinishReason, Forget, Generate, Message, Role
 from tests.app.conftest import Desk, settle
@@ -155,7 +155,7 @@ def test_prompt_joins_questions_that_were_never_answered(desk: Desk) -> None:
     reply = desk.store.begin_reply(chat.id, None)
     desk.store.finish_reply(reply.id, "", MessageState.INTERRUPTED, None)
     desk.store.add_user_message(chat.id, "Two")
-    assert prompt_messages(desk.store.messages(chat.id)) == (Message(Role.USER, "One\n\nTwo"),)
+    assert prompt_of(desk.store.messages(chat.id)).messages == (Message(Role.USER, "One\n\nTwo"),)
 
 
 def test_renaming_in_the_list_is_stored(desk: Desk) -> None:

@@ -84,14 +84,27 @@ def test_new_model_replaces_the_old_one_only_when_it_is_ready(desk: Desk) -> Non
 def test_changing_the_model_cancels_the_reply_and_nothing_lands_elsewhere(desk: Desk) -> None:
     desk.send("Hello")
     old = desk.engine.newest
-    desk.say(old.write, "Hel")
+    desk.say(old.write, "He")
     desk.weir.loader.load("/models/other.gguf")
-    assert old.sent[-1] == Cancel(old.requests[-1].request_id)
+    desk.say(old.write, "l")  # it goes on answering until the other one is ready
+    assert desk.shown() == ["Hello", "Hel"]
     desk.say(desk.engine.newest.load)
+    assert Cancel(old.requests[-1].request_id) in old.sent
     assert desk.stored()[-1] == ("Hel", "interrupted")
     desk.send("Again")
     desk.say(old.write, "from the grave")
     assert desk.shown() == ["Hello", "Hel", "Again", ""]
+
+
+def test_a_model_that_is_refused_in_the_middle_of_a_reply_does_not_disturb_it(desk: Desk) -> None:
+    desk.send("Hello")
+    old = desk.engine.newest
+    desk.say(old.write, "Hel")
+    desk.weir.loader.load("/models/broken.gguf")
+    desk.say(desk.engine.newest.refuse, "broken.gguf is cut short.")
+    assert desk.controller.running
+    desk.say(old.finish, "lo")
+    assert desk.stored()[-1][1] == "complete"
 
 
 def test_engine_death_keeps_the_text_and_the_next_message_is_answered(desk: Desk) -> None:
@@ -158,11 +171,11 @@ def test_short_memory_closes_the_old_model_first_and_brings_it_back(
 
 
 def test_other_chat_format_loads_the_same_file_again(desk: Desk) -> None:
-    desk.weir.loader.use_chat_format("chatml")
+    desk.weir.options.use_chat_format("chatml")
     assert desk.engine.newest.load_command.path == str(STARTER)
     assert desk.engine.newest.load_command.chat_format == "chatml"
     desk.say(desk.engine.newest.load)
-    desk.weir.loader.use_chat_format(None)
+    desk.weir.options.use_chat_format(None)
     assert desk.engine.newest.load_command.chat_format is None
 
 

@@ -47,7 +47,8 @@ def test_text_stands_out_from_its_background(tokens: Tokens) -> None:
         *((tokens.muted, back) for back in (tokens.window, tokens.surface, tokens.own, tokens.raised)),
         *((tokens.accent, back) for back in (tokens.surface, tokens.own)),
         (tokens.on_accent, tokens.accent),
-        (tokens.warning, tokens.warning_surface),
+        *((tokens.warning, back) for back in (tokens.warning_surface, tokens.surface, tokens.own)),
+        *((tokens.muted, back) for back in (tokens.code, tokens.window)),  # what the model does not see
     ]
     for text, background in pairs:
         high, low = sorted((_luminance(text), _luminance(background)), reverse=True)
@@ -164,7 +165,7 @@ def test_tab_goes_through_the_window_in_reading_order(desk: Desk) -> None:
     window.activateWindow()
     window.sidebar.new_chat.setFocus()
     names: list[str] = []
-    for _ in range(12):
+    for _ in range(16):
         focused = window.focusWidget()
         assert isinstance(focused, QWidget)
         names.append(focused.accessibleName())

@@ -11,7 +11,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from app.data.chat_store import MessageState, StoredMessage
+from app.data.stored_message import MessageState, StoredMessage
 from app.item_models.transcript_item_model import TranscriptItemModel
 from app.views.height_table import HeightTable
 from app.views.message_view import MessageView

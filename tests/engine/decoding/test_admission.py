@@ -388,6 +388,13 @@ def test_the_forecast_is_what_the_next_message_shows() -> None:
     assert (actual.first_seen, actual.still_seen) == (view.first_seen, view.still_seen)
 
 
+def test_the_forecast_of_a_chat_that_fits_sees_all_of_it() -> None:
+    chat = Chat(400, preamble="S:built in|")
+    chat.messages += [Message(Role.USER, "hello"), Message(Role.ASSISTANT, "hi")]
+    view = forecast(LookAt("chat", tuple(chat.messages)), chat.prompts, chat.room)
+    assert (view.first_seen, view.still_seen) == (0, ())
+
+
 def test_the_forecast_of_an_empty_chat_sees_nothing() -> None:
     chat = Chat(160)
     view = forecast(LookAt("chat", ()), chat.prompts, chat.room)

@@ -1,0 +1,107 @@
+"""Chats and messages as values: what the store gives out and takes in.
+
+Rows of the database go in, frozen values come out, and back. Knows nothing about connections.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Any
+
+from engine.protocol import FinishReason, Role
+
+MESSAGE_COLUMNS = (
+    "id, chat_id, role, content, state, created_at, model, pinned,"
+    " tokens_generated, decode_tps, ttft_ms, prefill_tps, finish_reason, reevaluated_because"
+)
+"""What `message_of` wants of a row, in this order."""
+
+
+class MessageState(enum.StrEnum):
+    """How far a message got."""
+
+    COMPLETE = "complete"
+    STREAMING = "streaming"  # being written by a process that still runs
+    INTERRUPTED = "interrupted"  # stopped, or its process died; the text so far is kept
+
+
+@dataclass(frozen=True, slots=True)
+class ChatSummary:
+    """A chat without its messages. Times are Unix seconds; `id` is a UUID in hex."""
+
+    id: str
+    title: str
+    created_at: float
+    updated_at: float
+
+
+@dataclass(frozen=True, slots=True)
+class TurnNumbers:
+    """What one reply measured (see `engine.protocol.TurnStats`); None where there is nothing to divide.
+
+    `reevaluated_because` says why tokens were read again, None if none were.
+    """
+
+    tokens_generated: int
+    decode_tps: float | None
+    ttft_ms: float | None
+    prefill_tps: float | None
+    finish_reason: FinishReason | None = None
+    reevaluated_because: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMessage:
+    """A message as it is stored; `created_at` in Unix seconds, `model` and `numbers` of replies only.
+
+    A `pinned` message shall stay in the model's view however long the chat gets.
+    """
+
+    id: int
+    chat_id: str
+    role: Role
+    content: str
+    state: MessageState
+    created_at: float
+    model: str | None = None
+    numbers: TurnNumbers | None = None
+    pinned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """Messages of a chat that were hidden together, and the id of the first message that came instead."""
+
+    chat_id: str
+    removed_at: float
+    first_new_id: int
+    n_removed: int
+
+
+def columns_of(numbers: TurnNumbers | None) -> tuple[int | float | str | None, ...]:
+    """The columns of MESSAGE_COLUMNS from `tokens_generated` on."""
+    if numbers is None:
+        return (None,) * 6
+    return (
+        *(numbers.tokens_generated, numbers.decode_tps, numbers.ttft_ms, numbers.prefill_tps),
+        *(numbers.finish_reason, numbers.reevaluated_because),
+    )
+
+
+def message_of(row: tuple[Any, ...]) -> StoredMessage:
+    """The message of a row of MESSAGE_COLUMNS."""
+    message_id, chat_id, role, content, state, created_at, model, pinned, *measured = row
+    return StoredMessage(
+        *(message_id, chat_id, Role(role), content, MessageState(state), created_at, model),
+        numbers=_numbers_of(measured),
+        pinned=bool(pinned),
+    )
+
+
+def _numbers_of(measured: list[Any]) -> TurnNumbers | None:
+    tokens_generated, decode_tps, ttft_ms, prefill_tps, reason, because = measured
+    if tokens_generated is None:
+        return None
+    known = FinishReason(reason) if reason in set(FinishReason) else None  # a newer Weir may know more
+    return TurnNumbers(tokens_generated, decode_tps, ttft_ms, prefill_tps, known, because)

@@ -1,0 +1,187 @@
+"""What the model sees of the chats: asked of the engine, never guessed.
+
+`CacheView`s come in, `Sight`s of stored messages and the fill of the cache go out. Promises: an
+answer counts only for the messages it was asked about, and only while the chat still is as it was
+then; when the engine is gone nothing is claimed. The engine answers each question once, in order,
+and tells by itself only while it writes a reply; nothing is asked about a chat meanwhile, so the two
+cannot be confused. It knows nothing about how a sight is shown.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+from PySide6.QtCore import QObject, Signal
+
+from app.data.chat_store import ChatStore
+from app.item_models.sight import Sight
+from app.services.answering import Answering
+from app.services.model_loader import ModelLoader
+from app.services.preferences import Preferences
+from app.services.prompt import StoredIds, prompt_of, sight_of
+from engine.errors import KnownError
+from engine.protocol import CacheView, Event, LookAt, TurnStats
+
+
+@dataclass(frozen=True, slots=True)
+class CacheFill:
+    """What the cache holds of a chat, in tokens, and what its last turn cost; None while unknown.
+
+    With `is_forecast`, what the next message will leave there.
+    """
+
+    n_sinks: int
+    n_window: int
+    n_cells: int
+    is_forecast: bool
+    last_turn: TurnStats | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The newest view of a chat, what it was about, and how many tokens of the running turn it includes."""
+
+    view: CacheView
+    ids: StoredIds
+    sight: Sight
+    n_included: int
+
+
+class Sights(QObject):
+    """Owns what is known of each chat, and the questions that are not answered yet."""
+
+    changed = Signal(str)
+    """The id of a chat of which something else is known now: ask `of_chat` and `fill_of`."""
+
+    def __init__(
+        self,
+        store: ChatStore,
+        answering: Answering,
+        loader: ModelLoader,
+        preferences: Preferences,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._store = store
+        self._answering = answering
+        self._loader = loader
+        self._preferences = preferences
+        self._watched: str | None = None
+        self._known: dict[str, _Known] = {}
+        self._asked: dict[str, deque[StoredIds]] = {}
+        self._ask_later: set[str] = set()
+        self._told_by_itself: set[str] = set()
+        self._turns: dict[str, TurnStats] = {}
+        self._asked_with = (preferences.settings.cache, preferences.settings.system_prompt)
+        loader.event_received.connect(self._on_event)
+        loader.engine_lost.connect(self._on_engine_lost)
+        loader.model_ready.connect(lambda _info: self.look(self._watched))
+        answering.ended.connect(self._on_ended)
+        answering.measured.connect(self._on_measured)
+        preferences.changed.connect(lambda _settings: self._on_preferences())
+
+    def of_chat(self, chat_id: str | None) -> Sight:
+        """What the model sees of a chat; no line where nothing is known."""
+        known = self._known.get(chat_id or "")
+        return known.sight if known else Sight()
+
+    def fill_of(self, chat_id: str | None) -> CacheFill | None:
+        """What the cache holds of a chat by now; None where nothing is known."""
+        known = self._known.get(chat_id or "")
+        if known is None:
+            return None
+        view, running = known.view, self._answering.running(chat_id)
+        n_since = running.n_tokens - known.n_included if running else 0
+        return CacheFill(
+            view.n_sinks,
+            view.n_window + max(0, n_since),
+            view.n_cells,
+            view.is_forecast,
+            self._turns.get(view.chat_id),
+        )
+
+    def is_settled(self, chat_id: str) -> bool:
+        """Whether what is known includes everything that was done to the chat."""
+        asked = self._asked.get(chat_id) or chat_id in self._ask_later
+        return not asked and self._answering.running(chat_id) is None
+
+    def watch(self, chat_id: str | None) -> None:
+        """This chat is the one that the user looks at; what was known of it may be long out of date."""
+        if chat_id and chat_id != self._watched and self._answering.running(chat_id) is None:
+            self._forget(chat_id)
+        self._watched = chat_id
+        self.look(chat_id)
+
+    def look(self, chat_id: str | None) -> None:
+        """Ask what the model sees of a chat; while it is being answered, as soon as that has ended."""
+        if chat_id is None:
+            return
+        if self._answering.running(chat_id):
+            self._ask_later.add(chat_id)
+            return
+        self._ask_later.discard(chat_id)
+        settings = self._preferences.settings
+        try:
+            prompt = prompt_of(self._store.messages(chat_id), settings.system_prompt)
+            self._loader.send(LookAt(chat_id, prompt.messages, settings.cache))
+        except KnownError:
+            self._forget(chat_id)  # without an engine or a disk nothing is known
+            return
+        self._asked.setdefault(chat_id, deque()).append(prompt.ids)
+
+    def _forget(self, chat_id: str) -> None:
+        if self._known.pop(chat_id, None):
+            self.changed.emit(chat_id)
+
+    # --- from the engine --------------------------------------------------------------------------
+
+    def _on_event(self, event: Event) -> None:
+        if not isinstance(event, CacheView):
+            return
+        asked, running = self._asked.get(event.chat_id), self._answering.running(event.chat_id)
+        if asked:
+            ids = asked.popleft()
+            if not asked and running is None:
+                self._take(event, ids)
+        elif running and running.prompt:
+            self._told_by_itself.add(event.chat_id)
+            self._take(event, (*running.prompt.ids, (running.message.id,)), running.n_tokens)
+
+    def _take(self, view: CacheView, ids: StoredIds, n_included: int = 0) -> None:
+        if view.n_messages == len(ids):
+            sight = sight_of(view, ids) if _says_something(view) else self._expected(view.chat_id, ids)
+            self._known[view.chat_id] = _Known(view, ids, sight, n_included)
+            self.changed.emit(view.chat_id)
+
+    def _expected(self, chat_id: str, ids: StoredIds) -> Sight:
+        """What was foretold for these messages; nothing if the chat was changed since."""
+        known = self._known.get(chat_id)
+        return known.sight if known and known.ids == ids[: len(known.ids)] else Sight()
+
+    def _on_ended(self, chat_id: str) -> None:
+        is_told = chat_id in self._told_by_itself
+        self._told_by_itself.discard(chat_id)
+        if chat_id in self._ask_later or not is_told:
+            self.look(chat_id)
+
+    def _on_measured(self, chat_id: str, turn: TurnStats) -> None:
+        self._turns[chat_id] = turn
+        self.changed.emit(chat_id)
+
+    def _on_engine_lost(self) -> None:
+        self._asked.clear()
+        self._turns.clear()
+        for chat_id in list(self._known):
+            self._forget(chat_id)
+
+    def _on_preferences(self) -> None:
+        settings = self._preferences.settings
+        if self._asked_with != (settings.cache, settings.system_prompt):
+            self._asked_with = (settings.cache, settings.system_prompt)
+            self.look(self._watched)
+
+
+def _says_something(view: CacheView) -> bool:
+    """False while a chat is read anew from its beginning: nothing of it is in the cache yet."""
+    return view.is_forecast or view.first_seen is not None
