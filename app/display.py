@@ -13,12 +13,14 @@ import os
 import re
 import socket
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from app.system_packages import install_command, missing_qt_libraries
 
 _TIMEOUT_S = 2.0
+_ATTEMPTS, _PAUSE_S = 3, 0.1
 _DISPLAY_NAME = re.compile(r"^(?:[a-z]+/)?(?P<host>.*):(?P<number>\d+)(?:\.\d+)?$")
 
 
@@ -66,11 +68,15 @@ def _x_server_problem(display: str) -> str | None:
     match = _DISPLAY_NAME.match(display)
     if match is None:
         return f"No display: DISPLAY is {display!r}, which names no X server."
-    if not any(_answers(family, address) for family, address in _x_addresses(match)):
+    addresses = _x_addresses(match)
+    is_remote = addresses[0][0] == socket.AF_INET
+    if is_remote and not any(_answers(family, address) for family, address in addresses):
+        return f"No display: no X server answers at DISPLAY={display}."  # libxcb would wait for minutes
+    if _x_server_admits(display):
+        return None
+    if not any(_answers(family, address) for family, address in addresses):
         return f"No display: no X server answers at DISPLAY={display}."
-    if not _x_server_admits(display):
-        return f"No display: the X server at DISPLAY={display} does not let this user in."
-    return None
+    return f"No display: the X server at DISPLAY={display} does not let this user in."
 
 
 def _x_addresses(match: re.Match[str]) -> list[tuple[int, object]]:
@@ -82,16 +88,23 @@ def _x_addresses(match: re.Match[str]) -> list[tuple[int, object]]:
 
 
 def _x_server_admits(display: str) -> bool:
-    """Connect as Qt would, with the user's own credentials; without libxcb the plugin's check tells."""
+    """Connect as Qt would, with the user's own credentials; without libxcb the plugin's check tells.
+
+    The connection is kept: some servers, Xvfb among them, start anew when their last client leaves,
+    and would not answer Qt just then. For the same reason a refusal is not believed at once.
+    """
     try:
         xcb = ctypes.CDLL("libxcb.so.1")
     except OSError:
         return True
     xcb.xcb_connect.restype = ctypes.c_void_p
-    connection = ctypes.c_void_p(xcb.xcb_connect(os.fsencode(display), None))
-    refused = xcb.xcb_connection_has_error(connection)
-    xcb.xcb_disconnect(connection)
-    return not refused
+    for _ in range(_ATTEMPTS):
+        connection = ctypes.c_void_p(xcb.xcb_connect(os.fsencode(display), None))
+        if not xcb.xcb_connection_has_error(connection):
+            return True
+        xcb.xcb_disconnect(connection)
+        time.sleep(_PAUSE_S)
+    return False
 
 
 def _wayland_problem(environment: Mapping[str, str]) -> str | None:

@@ -107,6 +107,9 @@ class EngineClient:
 
 def _serve(connection: Connection, stderr_path: str) -> None:
     """Entry of the worker process. Imports here, so that the parent never loads llama.cpp."""
+    # By default libgomp's threads spin for milliseconds at each of a token's 900 barriers: with one
+    # busy neighbour that makes two threads slower than one. Read by libgomp when it is loaded.
+    os.environ.setdefault("GOMP_SPINCOUNT", "1000")
     from engine.worker import serve
 
     serve(connection, stderr_path)

@@ -472,10 +472,10 @@ class EnduranceReport:
 
     `window` is sinks and window together, in tokens. `n_tokens`: those that were read; fewer than asked
     for after `Cancel`. `perplexity`: one value for each complete 1,000 tokens. `tps`: tokens over the time
-    of all decodes, evictions and what was read again included. `shift_ms`: what a decode right after a
-    shift took beyond the next one, median; None if there was none. `rss_growth_bytes`: how much the
-    process grew after the first 2,000 tokens, None for a shorter run. `evictions` counts how often room was
-    made. `model` is the file's name.
+    of all decodes, evictions and what was read again included. `shift_ms`: what the token right after
+    a shift took beyond the next one, median of the first 20 shifts; None if there was none.
+    `rss_growth_bytes`: how much the process grew after the first 2,000 tokens, None for a shorter run.
+    `evictions` counts how often room was made. `model` is the file's name.
     """
 
     policy: str

@@ -66,9 +66,10 @@ class MessageView(QFrame):
         streaming = message.state is MessageState.STREAMING
         author = self.tr("You") if self._own else message.model or self.tr("Reply")
         self._author.setText(author)
-        # Where there is no room for both, the numbers give way.
-        self._author.setMinimumWidth(min(self._author.sizeHint().width(), UNIT * 20))
         self._numbers.setText("" if self._own else self._numbers_line(message.numbers))
+        # Where there is no room for both, the name gives way first: it is the same at every reply.
+        self._author.setMinimumWidth(min(self._author.sizeHint().width(), UNIT * 8))
+        self._numbers.setMinimumWidth(min(self._numbers.sizeHint().width(), UNIT * 32))
         self._show_footer(message)
         self._show_mark()
         self.actions_row.show_message(message, is_last=self._is_last)

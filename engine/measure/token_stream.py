@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections import deque
 from collections.abc import Sequence as Many
 from dataclasses import dataclass
 
@@ -20,7 +19,7 @@ from engine.errors import BugError
 from engine.llama.context import Batch, Context
 from engine.protocol import EnduranceRun, Shift
 
-_SHIFTS_REMEMBERED = 1000
+_SHIFTS_TIMED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,7 @@ class TokenStream:
         self.evictions = 0
         self._follows_shift = False
         self._shifted_seconds: float | None = None
-        self._shift_costs: deque[float] = deque(maxlen=_SHIFTS_REMEMBERED)
+        self._shift_costs: list[float] = []
 
     def close(self) -> None:
         """Free the batch."""
@@ -69,7 +68,7 @@ class TokenStream:
 
     @property
     def shift_seconds(self) -> float | None:
-        """What a decode right after a shift took beyond the next one of the same size; median."""
+        """What the decode of a token right after a shift took beyond that of the next token; median."""
         return statistics.median(self._shift_costs) if self._shift_costs else None
 
     def step(self) -> list[float]:
@@ -95,7 +94,9 @@ class TokenStream:
         start, end = self._sequence.pending[0]
         if start < self.n_done:  # without logits, so as much at once as the batch takes
             return start, min(end, self.n_done, start + self._batch.capacity)
-        return start, min(end, start + self.policy.slice_size)
+        # A shift is lost in the noise of a whole slice, and each slice sees more cells than the one before.
+        is_timed = self._follows_shift or self._shifted_seconds is not None
+        return start, min(end, start + (1 if is_timed else self.policy.slice_size))
 
     # --- room ---
 
@@ -118,7 +119,7 @@ class TokenStream:
         is_due = ledger.next_position + n_free > policy.last_position
         if (is_due or policy.shift is Shift.EAGER) and self._sequence.compact():
             self.shifts += 1
-            self._follows_shift = True
+            self._follows_shift = len(self._shift_costs) < _SHIFTS_TIMED
 
     # --- decode ---
 
@@ -132,18 +133,17 @@ class TokenStream:
         status = self._context.decode(batch)
         if status != 0:
             raise BugError(f"llama.cpp could not evaluate the tokens (code {status}).")
-        self._note_shift_cost(end - start, time.perf_counter() - started)
+        self._note_shift_cost(time.perf_counter() - started)
         ledger.mark_decoded(start, end)
         _start, last = self._sequence.pending.pop(0)
         if end < last:
             self._sequence.pending.insert(0, (end, last))
 
-    def _note_shift_cost(self, size: int, seconds: float) -> None:
-        """Compare the decode after a shift with the one after it: the cache is as full but for a slice."""
+    def _note_shift_cost(self, seconds: float) -> None:
+        """Called with the time of each decode; those of the two after a timed shift are compared."""
         if self._follows_shift:
             self._shifted_seconds = seconds
         elif self._shifted_seconds is not None:
-            if size == self.policy.slice_size:
-                self._shift_costs.append(self._shifted_seconds - seconds)
+            self._shift_costs.append(self._shifted_seconds - seconds)
             self._shifted_seconds = None
         self._follows_shift = False

@@ -7,6 +7,7 @@ import os
 import statistics
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -18,12 +19,8 @@ RUNS = 7
 
 def test_the_window_is_painted_soon_and_stays_small(tmp_path: Path) -> None:
     env = {**os.environ, "WEIR_HOME": str(tmp_path), "QT_QPA_PLATFORM": "offscreen"}
-    command = [sys.executable, "-m", "tests.benchmarks.window_start"]
-    subprocess.run(command, env=env, check=True, capture_output=True)  # a cold start pages everything in
-    runs = [
-        json.loads(subprocess.run(command, env=env, check=True, capture_output=True, text=True).stdout)
-        for _ in range(RUNS)
-    ]
+    _start(env)  # a cold start pages everything in
+    runs = [_start(env) for _ in range(RUNS)]
     painted = statistics.median(run["painted_s"] for run in runs)
     ready = statistics.median(run["model_ready_s"] for run in runs)
     memory = max(run["rss_mb"] for run in runs)
@@ -32,3 +29,10 @@ def test_the_window_is_painted_soon_and_stays_small(tmp_path: Path) -> None:
     )
     assert painted < 1.5
     assert memory < 200
+
+
+def _start(env: dict[str, str]) -> dict[str, float]:
+    command = [sys.executable, "-m", "tests.benchmarks.window_start", str(time.time())]
+    run = subprocess.run(command, env=env, check=True, capture_output=True, text=True)
+    figures: dict[str, float] = json.loads(run.stdout)
+    return figures

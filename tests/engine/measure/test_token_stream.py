@@ -114,7 +114,36 @@ def test_eager_positions_move_with_each_eviction() -> None:
     context, stream = streamed(EnduranceRun.ENDLESS, 500, shift=Shift.EAGER)
     assert context.largest_position < CAPACITY
     assert stream.shifts == stream.evictions > 20
-    assert stream.shift_seconds is not None
+
+
+def test_the_cost_of_a_shift_is_told_apart_from_that_of_tokens_and_cells(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 0.0
+
+    class TimedContext(StreamedContext):
+        has_shifted = False
+
+        def shift(self, *arguments: int) -> None:
+            super().shift(*arguments)
+            self.has_shifted = True
+
+        def decode(self, batch: Batch) -> int:  # type: ignore[override]
+            nonlocal now
+            status = super().decode(batch)
+            now += len(batch) + 0.01 * len(self.cells) + 5 * self.has_shifted
+            self.has_shifted = False
+            return status
+
+    monkeypatch.setattr("engine.measure.token_stream.time.perf_counter", lambda: now)
+    context = TimedContext()
+    policy = StreamPolicy(EnduranceRun.ENDLESS, Shift.EAGER, CAPACITY, N_SINKS, 1000, SLICE)
+    stream = TokenStream(cast(Context, context), policy, range(1000))
+    while stream.n_done < 1000:
+        stream.step()
+    stream.close()
+    assert stream.shift_seconds == pytest.approx(5, abs=0.02)
+    assert stream.shifts > 50 and stream.seconds == pytest.approx(now)
 
 
 def test_token_by_token_sees_the_same_as_slices() -> None:
