@@ -160,7 +160,8 @@ class _Admission:
     def _occupancy_before(self, cut: int, pins: Pins, begins_turn: bool) -> Occupancy:
         """The occupancy as it will be after truncation at `cut`; an empty last turn stands for a new one."""
         for index, span in enumerate(self.ledger.spans[: self.matched]):
-            self.ledger.spans[index] = replace(span, is_sink=self._is_sink(span.message, pins))
+            if span.is_sink != (is_sink := self._is_sink(span.message, pins)):
+                self.ledger.spans[index] = replace(span, is_sink=is_sink)
         now = self.sequence.occupancy(self.room.capacity, self.room.policy.n_sinks)
         turns = [(start, min(end, cut)) for start, end in now.turns if start < cut]
         return replace(now, turns=[*turns, (cut, cut)] if begins_turn or not turns else turns)
