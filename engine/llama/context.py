@@ -17,7 +17,6 @@ import llama_cpp.llama_cpp as llama
 import numpy as np
 
 from engine.errors import BadRequest, BugError, ModelLoadError
-from engine.llama.backend import devices
 from engine.llama.model import Model, last_error
 from engine.protocol import KVType
 
@@ -196,22 +195,10 @@ def _raw_params(params: ContextParams) -> object:
     # One row of logits for each sequence: the default reserves n_batch rows, 100 MB at a 49k vocabulary.
     raw.n_outputs_max = params.n_outputs_max or params.n_seq_max
     raw.type_k = raw.type_v = _KV_TYPES[params.kv_type]
-    raw.flash_attn_type = flash_attention(params.kv_type)
+    if params.kv_type is not KVType.F16:
+        raw.flash_attn_type = llama.LLAMA_FLASH_ATTN_TYPE_ENABLED
     raw.n_threads = raw.n_threads_batch = params.n_threads
     return raw
-
-
-def flash_attention(kv_type: KVType) -> int:
-    """llama.cpp's `flash_attn_type` for a cache: needed for quantized V, automatic on a GPU, else off.
-
-    On the CPU it was measured to make a step at 1,920 cells twice as long (52 ms, not 25) and the
-    reading of 26 tokens there 4.5 times.
-    """
-    if kv_type is not KVType.F16:
-        return int(llama.LLAMA_FLASH_ATTN_TYPE_ENABLED)
-    if any(device.kind in ("gpu", "igpu") for device in devices()):
-        return int(llama.LLAMA_FLASH_ATTN_TYPE_AUTO)
-    return int(llama.LLAMA_FLASH_ATTN_TYPE_DISABLED)
 
 
 def _kv_sizes(model: Model) -> list[tuple[int, int]]:

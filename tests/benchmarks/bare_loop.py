@@ -6,8 +6,6 @@ import ctypes
 import time
 from multiprocessing.connection import Connection
 
-from engine.protocol import KVType
-
 N_PROMPT = 64
 
 
@@ -15,13 +13,10 @@ def serve(connection: Connection, path: str, n_ctx: int, n_threads: int, n_token
     """For each thing received, decode `n_tokens` greedily after a prompt; answers tokens a second."""
     import llama_cpp.llama_cpp as llama
 
-    from engine.llama.context import flash_attention
-
     llama.llama_log_set(_silent := llama.llama_log_callback(lambda *_: None), ctypes.c_void_p(0))
     llama.llama_backend_init()
     model = llama.llama_model_load_from_file(path.encode(), llama.llama_model_default_params())
     params = llama.llama_context_default_params()
-    params.flash_attn_type = flash_attention(KVType.F16)  # as the engine has it
     params.n_ctx, params.n_threads, params.n_threads_batch = n_ctx, n_threads, n_threads
     context = llama.llama_init_from_model(model, params)
     sampler = llama.llama_sampler_chain_init(llama.llama_sampler_chain_default_params())
