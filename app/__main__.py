@@ -10,15 +10,14 @@ import errno
 import io
 import multiprocessing
 import os
-import signal
 import sys
 from collections.abc import Callable, Sequence
 
 from app.cli.arguments import ChatOptions, build_parser, chat_options
 from app.cli.endure_arguments import EndureOptions, endure_options
+from app.cli.interrupts import INTERRUPTED
 from engine.errors import BadRequest
 
-_INTERRUPTED = 128 + signal.SIGINT
 _OUTPUT_ERRORS = (errno.ENOSPC, errno.EIO, errno.EFBIG)
 
 
@@ -89,7 +88,7 @@ def _in_terminal(command: Callable[[], int]) -> int:
         _drop_output()
         return 0
     except KeyboardInterrupt:
-        return _INTERRUPTED
+        return INTERRUPTED
     except OSError as error:
         if error.errno not in _OUTPUT_ERRORS:
             raise

@@ -9,22 +9,19 @@ from __future__ import annotations
 
 import contextlib
 import io
-import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import FrameType
 
 from app.cli.arguments import ChatOptions
 from app.cli.chat_session import ChatSession, EngineFactory
+from app.cli.interrupts import INTERRUPTED, first_interrupt_calls
 from app.cli.output import JsonOutput, Output, PlainOutput
 from app.data.paths import settings_path
 from app.data.settings import SettingsStore
 from engine.errors import KnownError, ModelFileError
 from engine.models.starter import starter_model_path
 from engine.protocol import ErrorCode, ErrorReport, Failed
-
-_INTERRUPTED = 128 + signal.SIGINT
 
 
 def run_chat(options: ChatOptions, make_engine: EngineFactory | None = None) -> int:
@@ -37,7 +34,7 @@ def run_chat(options: ChatOptions, make_engine: EngineFactory | None = None) -> 
     try:
         return _chat(options, output, make_engine or _real_engine())
     except KeyboardInterrupt:
-        return _INTERRUPTED
+        return INTERRUPTED
 
 
 def _chat(options: ChatOptions, output: Output, make_engine: EngineFactory) -> int:
@@ -52,10 +49,10 @@ def _chat(options: ChatOptions, output: Output, make_engine: EngineFactory) -> i
         if not session.load():
             return session.exit_code
         for text in _terminal_lines(not options.as_json) if is_terminal else _piped_lines():
-            with _interrupt_calls(session.cancel) as was_interrupted:
+            with first_interrupt_calls(session.cancel) as was_interrupted:
                 session.say(text)
             if was_interrupted() and not is_terminal:
-                return _INTERRUPTED  # nobody is there to type the next message
+                return INTERRUPTED  # nobody is there to type the next message
             if session.is_over:
                 break
     return session.exit_code
@@ -131,23 +128,3 @@ def _ask(prompts_on_stdout: bool) -> str:
     if not line:
         raise EOFError
     return line.rstrip("\r\n")
-
-
-@contextlib.contextmanager
-def _interrupt_calls(cancel: Callable[[], None]) -> Iterator[Callable[[], bool]]:
-    """While it holds, the first Ctrl+C calls `cancel`, and another one ends the chat.
-
-    Yields a function that tells whether there was one.
-    """
-    interrupts: list[int] = []
-
-    def first(number: int, _frame: FrameType | None) -> None:
-        interrupts.append(number)
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        cancel()
-
-    before = signal.signal(signal.SIGINT, first)
-    try:
-        yield lambda: bool(interrupts)
-    finally:
-        signal.signal(signal.SIGINT, before)

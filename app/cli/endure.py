@@ -11,16 +11,14 @@ from __future__ import annotations
 import contextlib
 import io
 import queue
-import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
-from types import FrameType
 from typing import TextIO
 
 from app.cli.chat import choose_model
 from app.cli.chat_session import EngineFactory
 from app.cli.endure_arguments import EndureOptions
+from app.cli.interrupts import INTERRUPTED, first_interrupt_calls
 from app.data.endurance_export import FORMATS
 from engine.errors import EngineGone, ModelFileError
 from engine.protocol import (
@@ -34,7 +32,6 @@ from engine.protocol import (
     LoadProgress,
 )
 
-_INTERRUPTED = 128 + signal.SIGINT
 # A wait without a limit cannot be interrupted by Ctrl+C on Windows.
 _WAIT_S = 0.1
 
@@ -50,13 +47,16 @@ def run_endure(options: EndureOptions, make_engine: EngineFactory | None = None)
         return 1
     except KeyboardInterrupt:
         progress.clear()
-        return _INTERRUPTED
+        return INTERRUPTED
 
 
 def _run(options: EndureOptions, path: str, progress: Progress, make_engine: EngineFactory) -> int:
     events: queue.SimpleQueue[Event | Cancel] = queue.SimpleQueue()
     interrupted = False
-    with contextlib.closing(make_engine(events.put)) as engine, _first_interrupt_puts(Cancel(0), events):
+    with (
+        contextlib.closing(make_engine(events.put)) as engine,
+        first_interrupt_calls(lambda: events.put(Cancel(0))),
+    ):
         engine.send(options.command(path))
         while True:
             match event := _next(events):
@@ -68,7 +68,7 @@ def _run(options: EndureOptions, path: str, progress: Progress, make_engine: Eng
                     progress.clear()
                     if event.n_tokens:
                         print(FORMATS[options.output](event), end="", file=sys.stdout)
-                    return _INTERRUPTED if interrupted else 0
+                    return INTERRUPTED if interrupted else 0
                 case Failed():
                     progress.note(event.error.message)
                     return 2 if event.error.code is ErrorCode.BAD_REQUEST else 1
@@ -149,18 +149,3 @@ def _next(events: queue.SimpleQueue[Event | Cancel]) -> Event | Cancel:
     while True:
         with contextlib.suppress(queue.Empty):
             return events.get(timeout=_WAIT_S)
-
-
-@contextlib.contextmanager
-def _first_interrupt_puts(cancel: Cancel, events: queue.SimpleQueue[Event | Cancel]) -> Iterator[None]:
-    """While it holds, the first Ctrl+C puts `cancel` among the events, and another one ends the program."""
-
-    def first(_number: int, _frame: FrameType | None) -> None:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        events.put(cancel)
-
-    before: Callable[[int, FrameType | None], object] | int | None = signal.signal(signal.SIGINT, first)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
