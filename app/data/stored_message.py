@@ -28,19 +28,32 @@ class MessageState(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChatSummary:
-    """A chat without its messages. Times are Unix seconds; `id` is a UUID in hex."""
+    """A chat without its messages. Times are Unix seconds; `id` is a UUID in hex.
+
+    A `pinned` chat stands above all others.
+    """
 
     id: str
     title: str
     created_at: float
     updated_at: float
+    pinned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file that goes with a user's message: its name, without folders, and the text read from it."""
+
+    name: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
 class TurnNumbers:
     """What one reply measured (see `engine.protocol.TurnStats`); None where there is nothing to divide.
 
-    `reevaluated_because` says why tokens were read again, None if none were.
+    `reevaluated_because` says why tokens were read again, None if none were. `thinking_ms`: how long the
+    model thought before it answered, None if it did not.
     """
 
     tokens_generated: int
@@ -49,13 +62,16 @@ class TurnNumbers:
     prefill_tps: float | None
     finish_reason: FinishReason | None = None
     reevaluated_because: str | None = None
+    thinking_ms: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class StoredMessage:
     """A message as it is stored; `created_at` in Unix seconds, `model` and `numbers` of replies only.
 
-    A `pinned` message shall stay in the model's view however long the chat gets.
+    A `pinned` message shall stay in the model's view however long the chat gets. The messages of a chat are
+    a tree: `parent_id` is the message that this one follows, None for a first one; those with the same
+    parent are versions of each other, and this is number `version` of `n_versions`, from 1, by age.
     """
 
     id: int
@@ -67,6 +83,23 @@ class StoredMessage:
     model: str | None = None
     numbers: TurnNumbers | None = None
     pinned: bool = False
+    attachments: tuple[Attachment, ...] = ()
+    parent_id: int | None = None
+    version: int = 1
+    n_versions: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A place that a search found: in the title of a chat (`message_id` None) or in one of its messages.
+
+    `excerpt` is the text around it in one line; `marks` are the places [start, end) in it that match.
+    """
+
+    chat: ChatSummary
+    message_id: int | None
+    excerpt: str
+    marks: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)

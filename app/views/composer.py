@@ -12,7 +12,7 @@ from PySide6.QtGui import QFocusEvent, QInputMethodEvent, QKeyEvent, QTextOption
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QTextEdit, QVBoxLayout, QWidget
 
 from app.views.message_document import has_long_line
-from app.views.theme import UNIT
+from app.views.tokens import UNIT
 
 MAX_LINES = 10
 """How many lines the box shows before it scrolls."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 
-from app.views.theme import UNIT
+from app.views.tokens import UNIT
 
 
 class EmptyPage(QWidget):

@@ -9,7 +9,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QHBoxLayout, QLabel, QSpinBox, QWidget
 
 from app.services.endurance import EnduranceChoices
-from app.views.theme import UNIT
+from app.views.tokens import UNIT
 from engine.protocol import Endurance, EnduranceRun, KVType, ModelInfo, Shift
 
 _TOKENS = (2_000, 5_000, 20_000, 50_000)

@@ -13,7 +13,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QMenu, QPushButton, QWidget
 
 from app.services.endurance_files import text_of, write_file
-from app.views.theme import UNIT
+from app.views.tokens import UNIT
 from engine.errors import KnownError
 from engine.protocol import EnduranceReport
 

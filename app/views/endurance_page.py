@@ -30,7 +30,7 @@ from app.services.endurance import EnduranceMeasurement
 from app.views.endurance_choices import EnduranceChoicesForm
 from app.views.endurance_export_row import EnduranceExportRow
 from app.views.endurance_table import EnduranceTable
-from app.views.theme import UNIT
+from app.views.tokens import UNIT
 from engine.protocol import EnduranceRun, ModelInfo
 
 if TYPE_CHECKING:

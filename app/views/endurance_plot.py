@@ -21,7 +21,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.services.endurance_trace import Trace
 from app.views.axis_ticks import Ticks, linear_ticks, log_ticks
-from app.views.theme import UNIT, Tokens, current_tokens
+from app.views.tokens import UNIT, Tokens, current_tokens
 from engine.protocol import EnduranceRun
 
 _MIB = 2**20

@@ -8,7 +8,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QToolButton, QWidget
 
-from app.views.theme import UNIT
+from app.views.tokens import UNIT
 from engine.protocol import ModelInfo
 
 FORMATS = ("chatml", "llama3", "gemma", "mistral", "plain")

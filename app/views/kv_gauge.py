@@ -12,7 +12,7 @@ from PySide6.QtGui import QColor, QPainter, QPainterPath, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.views.number_format import fraction
-from app.views.theme import UNIT, current_tokens
+from app.views.tokens import UNIT, current_tokens
 
 
 @dataclass(frozen=True, slots=True)

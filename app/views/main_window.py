@@ -18,7 +18,7 @@ from app.views.model_bar import ModelBar
 from app.views.notice_banner import NoticeBanner
 from app.views.sidebar import Sidebar
 from app.views.status_strip import StatusStrip
-from app.views.theme import UNIT
+from app.views.tokens import UNIT
 from app.views.transcript_view import TranscriptView
 
 

@@ -27,7 +27,7 @@ from PySide6.QtGui import (
     QTextTable,
 )
 
-from app.views.theme import UNIT, Tokens
+from app.views.tokens import UNIT, Tokens
 
 _LINE_HEIGHT = 1.4
 """Distance of two lines over the height of the font."""

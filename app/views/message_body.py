@@ -23,7 +23,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QFrame, QTextBrowser, QWidget
 
 from app.views.message_document import blank_image, markdown_document, plain_document
-from app.views.theme import Tokens, current_tokens
+from app.views.tokens import Tokens, current_tokens
 
 SHOWN_AT_FIRST = 60_000
 """Characters of a message that are laid out without being asked for: about 0.1 s of work."""

@@ -15,7 +15,7 @@ from app.data.stored_message import StoredMessage
 from app.item_models.transcript_item_model import TranscriptItemModel
 from app.views.height_table import HeightTable
 from app.views.message_measure import estimated_height
-from app.views.theme import UNIT
+from app.views.tokens import UNIT
 
 _GAP = UNIT
 

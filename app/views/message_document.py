@@ -21,7 +21,7 @@ from PySide6.QtGui import (
 )
 
 from app.views.markdown_style import dress_markdown, space_lines
-from app.views.theme import UNIT, Tokens
+from app.views.tokens import UNIT, Tokens
 
 LONG_LINE = 5_000
 """Characters from which on a line may break anywhere: breaking at words takes quadratic time."""

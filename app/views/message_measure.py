@@ -9,7 +9,7 @@ from PySide6.QtGui import QFontMetrics
 
 from app.data.stored_message import StoredMessage
 from app.views.message_view import PADDING
-from app.views.theme import UNIT
+from app.views.tokens import UNIT
 
 COLUMN_CHARACTERS = 80
 """The longest line of text, in average characters."""

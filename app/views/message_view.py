@@ -16,7 +16,8 @@ from app.views import number_format
 from app.views.eliding_label import ElidingLabel
 from app.views.message_actions import MessageActions
 from app.views.message_body import MessageBody
-from app.views.theme import UNIT, set_style
+from app.views.theme import set_style
+from app.views.tokens import UNIT
 from engine.protocol import FinishReason, Role
 
 PADDING = UNIT + UNIT // 2

@@ -25,7 +25,7 @@ from app.data.settings import Settings
 from app.views.cache_button import CacheButton
 from app.views.eliding_label import ElidingLabel
 from app.views.format_line import FormatLine
-from app.views.theme import UNIT
+from app.views.tokens import UNIT
 from engine.protocol import ModelInfo
 
 

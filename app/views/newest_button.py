@@ -8,7 +8,7 @@ from __future__ import annotations
 from PySide6.QtCore import QRect
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from app.views.theme import UNIT
+from app.views.tokens import UNIT
 
 
 class NewestButton(QPushButton):

@@ -10,7 +10,8 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
 
 from app.services.notice import Notice, NoticeAction
-from app.views.theme import UNIT, set_style
+from app.views.theme import set_style
+from app.views.tokens import UNIT
 
 
 class NoticeBanner(QFrame):

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.item_models.chat_list_item_model import ChatListItemModel
-from app.views.theme import UNIT
+from app.views.tokens import UNIT
 
 
 class Sidebar(QFrame):

@@ -11,7 +11,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QPushButton, QToolTip, QWidget
 
 from app.item_models.sight import Sight
-from app.views.theme import UNIT, current_tokens
+from app.views.tokens import UNIT, current_tokens
 
 
 class SightLine(QPushButton):

@@ -15,7 +15,7 @@ from app.views import number_format
 from app.views.cache_words import fill_in_words, parts_of
 from app.views.eliding_label import ElidingLabel
 from app.views.kv_gauge import KvGauge
-from app.views.theme import UNIT
+from app.views.tokens import UNIT
 from engine.protocol import DeviceMemory, Gauges, PrefillProgress
 
 

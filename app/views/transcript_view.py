@@ -26,7 +26,7 @@ from app.views.message_view import MessageView
 from app.views.message_views import MessageViews
 from app.views.newest_button import NewestButton
 from app.views.sight_line import SightLine
-from app.views.theme import UNIT
+from app.views.tokens import UNIT
 
 _EDGE = UNIT * 2
 _MAX_PASSES = 6

@@ -20,7 +20,8 @@ from pytestqt.qtbot import QtBot
 from app.services.endurance import EnduranceMeasurement
 from app.views.axis_ticks import linear_ticks, log_ticks
 from app.views.endurance_page import EndurancePage
-from app.views.theme import DARK, LIGHT, apply_theme
+from app.views.theme import apply_theme
+from app.views.tokens import DARK, LIGHT
 from engine.protocol import (
     Endurance,
     EnduranceRun,

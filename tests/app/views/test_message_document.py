@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from app.views.message_body import MessageBody, may_open
 from app.views.message_document import markdown_document, plain_document
-from app.views.theme import LIGHT
+from app.views.tokens import LIGHT
 
 RTL, LTR = Qt.LayoutDirection.RightToLeft, Qt.LayoutDirection.LeftToRight
 

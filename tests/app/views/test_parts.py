@@ -21,7 +21,8 @@ from app.services.notice import Notice, NoticeAction
 from app.views import number_format
 from app.views.notice_banner import NoticeBanner
 from app.views.status_strip import StatusStrip
-from app.views.theme import DARK, LIGHT, Tokens, apply_theme, current_tokens
+from app.views.theme import apply_theme
+from app.views.tokens import DARK, LIGHT, Tokens, current_tokens
 from app.window import Weir
 from engine.protocol import DeviceMemory, Gauges, PrefillProgress
 from tests.app.conftest import Desk, settle

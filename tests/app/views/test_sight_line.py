@@ -16,7 +16,8 @@ from app.item_models.sight import Sight
 from app.item_models.transcript_item_model import TranscriptItemModel
 from app.views.message_view import MessageView
 from app.views.sight_line import SightLine
-from app.views.theme import apply_theme, current_tokens
+from app.views.theme import apply_theme
+from app.views.tokens import current_tokens
 from app.views.transcript_view import TranscriptView
 from engine.protocol import Role
 from tests.app.conftest import settle

@@ -1,0 +1,121 @@
+"""The style sheet of the whole application, area by area.
+
+`Tokens` go in, Qt style sheet text comes out. Object names and properties are set where the widgets are
+made; a rule stands with the area that its widgets belong to.
+"""
+
+from __future__ import annotations
+
+from app.views.tokens import Tokens
+
+
+def style_sheet(t: Tokens) -> str:
+    """The rules of all areas, in the colours of `t`."""
+    areas = (_controls, _chat_list, _model_bar, _messages, _composer, _gauges, _notices, _pages)
+    return "\n".join(area(t) for area in areas)
+
+
+def _controls(t: Tokens) -> str:
+    return f"""
+QToolTip {{ background: {t.raised}; color: {t.text}; border: 1px solid {t.border}; padding: 4px; }}
+#main {{ background: {t.surface}; }}
+QSplitter::handle {{ background: {t.border}; }}
+QLabel[muted="true"] {{ color: {t.muted}; }}
+QLabel[strong="true"] {{ font-weight: 600; }}
+QPushButton, QToolButton {{ border: 1px solid transparent; border-radius: 6px; padding: 5px 12px;
+  background: transparent; color: {t.text}; }}
+QPushButton:hover, QToolButton:hover {{ background: {t.border}; }}
+QPushButton:focus, QToolButton:focus {{ border-color: {t.accent}; }}
+QToolButton::menu-indicator {{ image: none; width: 0; }}
+QProgressBar {{ background: {t.border}; border: none; border-radius: 2px; max-height: 4px; }}
+QProgressBar::chunk {{ background: {t.accent}; border-radius: 2px; }}
+QScrollBar:vertical {{ background: transparent; width: 12px; margin: 0; }}
+QScrollBar::handle:vertical {{ background: {t.border}; border-radius: 4px; margin: 2px; min-height: 32px; }}
+QScrollBar::handle:vertical:hover {{ background: {t.muted}; }}
+QScrollBar::add-line, QScrollBar::sub-line {{ height: 0; width: 0; }}
+QScrollBar::add-page, QScrollBar::sub-page {{ background: transparent; }}
+QMenu {{ background: {t.raised}; border: 1px solid {t.border}; padding: 4px; }}
+QMenu::item {{ padding: 5px 24px 5px 12px; border-radius: 4px; }}
+QMenu::item:selected {{ background: {t.selection}; color: {t.text}; }}
+QMenu::item:disabled {{ color: {t.muted}; }}
+QMenu::separator {{ height: 1px; background: {t.border}; margin: 4px 8px; }}
+"""
+
+
+def _chat_list(t: Tokens) -> str:
+    return f"""
+#sidebar {{ background: {t.sidebar}; }}
+#sidebar QListView {{ background: transparent; border: none; outline: none; }}
+#sidebar QListView::item {{ padding: 7px 10px; border-radius: 6px; color: {t.text}; }}
+#sidebar QListView::item:hover {{ background: {t.border}; }}
+#sidebar QListView::item:selected {{ background: {t.selection}; color: {t.text}; }}
+#sidebar QListView::item:focus {{ border: 1px solid {t.accent}; padding: 6px 9px; }}
+#sidebar QLineEdit {{ background: {t.surface}; border: 1px solid {t.accent}; padding: 2px 4px; }}
+#newChat {{ background: {t.raised}; border: 1px solid {t.border}; text-align: left; }}
+#newChat:hover, #newest:hover {{ border-color: {t.accent}; background: {t.raised}; }}
+"""
+
+
+def _model_bar(t: Tokens) -> str:
+    return f"""
+#modelBar, #statusStrip {{ background: {t.window}; }}
+#modelBar {{ border-bottom: 1px solid {t.border}; }}
+#modelButton {{ font-weight: 600; text-align: left; }}
+#facts {{ color: {t.muted}; padding: 4px 8px; }}
+"""
+
+
+def _messages(t: Tokens) -> str:
+    return f"""
+#quiet {{ color: {t.muted}; padding: 1px 6px; }}
+#newest {{ background: {t.raised}; border: 1px solid {t.border}; border-radius: 11px; padding: 3px 14px; }}
+#sightLine {{ padding: 0; }}
+#mark {{ color: {t.accent}; }}
+#mark[lost="true"] {{ color: {t.warning}; }}
+#messageBody[dimmed="true"], ElidingLabel[dimmed="true"] {{ color: {t.muted}; }}
+#ownMessage {{ background: {t.own}; border-radius: 10px; }}
+#ownMessage[dimmed="true"] {{ background: {t.window}; }}
+#messageBody {{ background: transparent; border: none; }}
+"""
+
+
+def _composer(t: Tokens) -> str:
+    return f"""
+#send {{ background: {t.accent}; color: {t.on_accent}; font-weight: 600; min-width: 68px; }}
+#send:focus {{ border-color: {t.text}; }}
+#send:disabled {{ background: {t.border}; color: {t.muted}; }}
+#send[stop="true"] {{ background: {t.raised}; color: {t.text}; border: 1px solid {t.accent}; }}
+#composer {{ background: {t.raised}; border: 1px solid {t.border}; border-radius: 10px; }}
+#composer[active="true"] {{ border-color: {t.accent}; }}
+#composer QTextEdit {{ background: transparent; border: none; color: {t.text};
+  placeholder-text-color: {t.muted}; }}
+#editing {{ color: {t.accent}; }}
+"""
+
+
+def _gauges(t: Tokens) -> str:
+    return f"""
+#statusStrip {{ border-top: 1px solid {t.border}; }}
+"""
+
+
+def _notices(t: Tokens) -> str:
+    return f"""
+#banner, #formatLine {{ background: {t.warning_surface}; border: 1px solid {t.warning_border};
+  border-radius: 8px; }}
+#banner QLabel, #formatLine QLabel {{ color: {t.warning}; }}
+#banner QPushButton, #formatLine QToolButton {{ color: {t.warning}; border: 1px solid {t.warning_border}; }}
+#banner QPushButton:focus, #formatLine QToolButton:focus {{ border-color: {t.warning}; }}
+#banner[calm="true"] {{ background: {t.raised}; border-color: {t.border}; }}
+#banner[calm="true"] QLabel {{ color: {t.text}; }}
+#banner[calm="true"] QPushButton {{ color: {t.text}; border-color: {t.border}; }}
+#banner[calm="true"] QPushButton:focus {{ border-color: {t.accent}; }}
+#banner QPushButton:hover, #formatLine QToolButton:hover {{
+  border-color: {t.warning}; background: none; }}
+"""
+
+
+def _pages(t: Tokens) -> str:
+    return f"""
+#emptyTitle {{ font-size: 20px; font-weight: 600; color: {t.text}; }}
+"""
