@@ -1,10 +1,11 @@
 """Chats and their messages, in the database.
 
-Texts and states of messages go in, frozen values come out. Promises:
-- a user's message survives a loss of power once `add_user_message` has returned;
+Texts and states of messages go in, frozen values come out. The messages of a chat are a tree and one of
+its branches is shown: the path from a first message down to the chat's head. Promises:
+- a user's message survives a loss of power once `add_user_message` or `add_version` has returned;
 - a reply being written is stored as it grows, and is marked interrupted if its process was killed;
 - what comes out of the store equals what its methods returned, and is valid Unicode;
-- a message that was replaced is hidden and not lost: the replacement can be undone;
+- a message that was edited, answered again or removed stays in the tree and can be shown again;
 - a change to a message or chat that was deleted meanwhile, perhaps by another instance, does nothing.
 
 All methods raise KnownError when the disk fails or is full. One store belongs to one thread.
@@ -13,30 +14,30 @@ Knows nothing about engines and windows.
 
 from __future__ import annotations
 
+import dataclasses
 import sqlite3
 import time
-import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from app.data.database import explained, open_database, transaction
+from app.data.chat_records import ChatRecords
+from app.data.database import explained, open_database, snapshot
+from app.data.message_rows import count_versions, insert_message, read_messages, read_tree
 from app.data.message_text import clean_text, title_from
+from app.data.message_tree import MessageTree
 from app.data.owner import Owner, is_running, this_process
 from app.data.stored_message import (
-    MESSAGE_COLUMNS,
-    ChatSummary,
+    Attachment,
     MessageState,
-    Removal,
     StoredMessage,
     TurnNumbers,
     columns_of,
-    message_of,
 )
 from engine.errors import KnownError
 from engine.protocol import Role
+
+_NO_ID = 0  # of a message that is not inserted yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +63,12 @@ def open_chat_store(path: Path) -> OpenedStore:
     return OpenedStore(store, opened.notice)
 
 
-class ChatStore:
-    """All chats, over one connection of `open_database` to the database at `path`."""
+class ChatStore(ChatRecords):
+    """All chats with their messages."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
-        self._connection = connection
-        self._path = path
+        super().__init__(connection, path)
         self._owner = this_process()
-
-    def close(self) -> None:
-        """Close the connection; the store cannot be used any more."""
-        self._connection.close()
 
     def recover(self) -> int:
         """Mark replies as interrupted whose process does not run any more; returns how many."""
@@ -83,188 +79,218 @@ class ChatStore:
             ).fetchall()
             gone = [owner for owner in owners if None in owner or not is_running(Owner(*owner))]
             return sum(
-                self._connection.execute(
+                self._execute(
                     f"UPDATE messages SET state = 'interrupted' WHERE {streaming}"
                     " AND owner_pid IS ? AND owner_started IS ?",
-                    owner,
-                ).rowcount
+                    *owner,
+                )
                 for owner in gone
             )
 
-    # --- chats ------------------------------------------------------------------------------------
-
-    def create_chat(self, title: str = "") -> ChatSummary:
-        """A new chat without messages; with an empty title, the first user message gives it one."""
-        now = time.time()
-        chat = ChatSummary(uuid.uuid4().hex, clean_text(title), now, now)
-        with self._writing():
-            self._connection.execute(
-                "INSERT INTO chats (id, title, created_at, updated_at) VALUES (?, ?, ?, ?)",
-                (chat.id, chat.title, chat.created_at, chat.updated_at),
-            )
-        return chat
-
-    def list_chats(self) -> list[ChatSummary]:
-        """All chats, the one with the newest message first."""
-        return [
-            ChatSummary(*row)
-            for row in self._read(
-                "SELECT id, title, created_at, updated_at FROM chats ORDER BY updated_at DESC, rowid DESC"
-            )
-        ]
-
-    def rename_chat(self, chat_id: str, title: str) -> None:
-        """Give a chat another title."""
-        with self._writing():
-            self._connection.execute("UPDATE chats SET title = ? WHERE id = ?", (clean_text(title), chat_id))
-
-    def delete_chat(self, chat_id: str) -> None:
-        """Delete a chat with all its messages."""
-        with self._writing():
-            self._connection.execute("DELETE FROM chats WHERE id = ?", (chat_id,))
-
-    # --- messages ---------------------------------------------------------------------------------
+    # --- reading ----------------------------------------------------------------------------------
 
     def messages(self, chat_id: str) -> list[StoredMessage]:
-        """The messages of a chat that are not hidden, oldest first; empty if there is no such chat."""
-        return [
-            message_of(row)
-            for row in self._read(
-                f"SELECT {MESSAGE_COLUMNS} FROM messages"
-                " WHERE chat_id = ? AND removed_at IS NULL ORDER BY id",
-                chat_id,
-            )
-        ]
+        """The branch that a chat shows, oldest first; empty if there is no such chat."""
+        with explained(self._path), snapshot(self._connection):
+            tree = read_tree(self._connection, chat_id)
+            return read_messages(self._connection, tree, tree.branch(self.head(chat_id)))
 
-    def add_user_message(self, chat_id: str, content: str) -> StoredMessage:
-        """Store what the user wrote; durable on return. Raises KnownError if the chat was deleted."""
-        content = clean_text(content)
-        with self._writing():
-            return self._insert_question(chat_id, content)
+    def head(self, chat_id: str) -> int | None:
+        """The id of the message at the end of the branch that a chat shows; None while it is empty."""
+        rows = self._read("SELECT head_id FROM chats WHERE id = ?", chat_id)
+        return rows[0][0] if rows else None
 
-    def replace_from(self, first: StoredMessage, content: str) -> tuple[StoredMessage, Removal]:
-        """Store a user message instead of `first` and of all that came after it, which is hidden.
+    # --- user messages ----------------------------------------------------------------------------
 
-        The new message keeps the pin of the old one. Durable on return; all of it happens, or nothing.
+    def add_user_message(
+        self, chat_id: str, content: str, attachments: Sequence[Attachment] = ()
+    ) -> StoredMessage:
+        """Store what the user wrote below the head; durable on return.
+
         Raises KnownError if the chat was deleted.
         """
         with self._writing():
-            message = self._insert_question(first.chat_id, clean_text(content), pinned=first.pinned)
-            return message, self._hide(first, message.id)
+            return self._add_question(_question(chat_id, self.head(chat_id), content, attachments))
 
-    def hide_before(self, first: StoredMessage, reply: StoredMessage) -> Removal:
-        """Hide `first` and what came after it, up to `reply`, which stands in its place now."""
-        with self._writing():
-            return self._hide(first, reply.id)
+    def add_version(
+        self, former: StoredMessage, content: str, attachments: Sequence[Attachment] = ()
+    ) -> StoredMessage:
+        """Store a user message beside `former`, whose pin it keeps, and show it; durable on return.
 
-    def undo(self, removal: Removal) -> None:
-        """Show what was hidden, and hide what came instead."""
+        Raises KnownError if the chat was deleted.
+        """
         with self._writing():
-            self._connection.execute(
-                "UPDATE messages SET removed_at = ? WHERE chat_id = ? AND id >= ? AND removed_at IS NULL",
-                (time.time(), removal.chat_id, removal.first_new_id),
+            question = _question(former.chat_id, former.parent_id, content, attachments)
+            return self._add_question(dataclasses.replace(question, pinned=former.pinned))
+
+    # --- replies ----------------------------------------------------------------------------------
+
+    def begin_reply(self, question: StoredMessage, model: str | None) -> StoredMessage:
+        """An empty reply below `question` that this process is going to write; a further one is a version.
+
+        Raises KnownError if the chat or the question was deleted.
+        """
+        reply = StoredMessage(
+            *(_NO_ID, question.chat_id, Role.ASSISTANT, "", MessageState.STREAMING, time.time()),
+            model=clean_text(model) if model else None,
+            parent_id=question.id,
+        )
+        with self._writing():
+            return self._add(reply)
+
+    def continue_reply(self, reply: StoredMessage) -> StoredMessage:
+        """Let this process write on in a reply that had ended.
+
+        Raises KnownError if it was deleted, or is being written already.
+        """
+        with self._writing():
+            n_changed = self._execute(
+                "UPDATE messages SET state = 'streaming', owner_pid = ?, owner_started = ?"
+                " WHERE id = ? AND state <> 'streaming'",
+                *(self._owner.pid, self._owner.started, reply.id),
             )
-            self._connection.execute(
-                "UPDATE messages SET removed_at = NULL WHERE chat_id = ? AND removed_at = ?",
-                (removal.chat_id, removal.removed_at),
+        if not n_changed:
+            raise KnownError(
+                "This reply cannot be continued: it was deleted or is being written, perhaps in another "
+                "window. Nothing was changed: open the chat again to see it as it is now."
             )
-
-    def set_pinned(self, message_id: int, pinned: bool) -> None:
-        """Pin a message, or take its pin away."""
-        with self._writing():
-            self._connection.execute("UPDATE messages SET pinned = ? WHERE id = ?", (pinned, message_id))
-
-    def begin_reply(self, chat_id: str, model: str | None) -> StoredMessage:
-        """An empty reply that this process is going to write. Raises KnownError if the chat was deleted."""
-        with self._writing():
-            return self._insert(
-                chat_id, Role.ASSISTANT, "", MessageState.STREAMING, clean_text(model) if model else None
-            )
+        return dataclasses.replace(reply, state=MessageState.STREAMING)
 
     def save_partial(self, message_id: int, content: str) -> None:
         """Store the reply's text so far. Survives a crash of Weir; does not wait for the disk.
 
-        Writes as much as this text is long: call it at most every two seconds.
+        Writes as much as this text is long: call it at most every second.
         """
         with self._writing(durable=False):
-            self._connection.execute(
-                "UPDATE messages SET content = ? WHERE id = ?", (clean_text(content), message_id)
-            )
+            self._execute("UPDATE messages SET content = ? WHERE id = ?", clean_text(content), message_id)
 
     def finish_reply(
         self, message_id: int, content: str, state: MessageState, numbers: TurnNumbers | None
     ) -> None:
         """Store the whole reply, as COMPLETE or INTERRUPTED; durable on return."""
         with self._writing():
-            self._connection.execute(
+            self._execute(
                 "UPDATE messages SET content = ?, state = ?, owner_pid = NULL, owner_started = NULL,"
                 " tokens_generated = ?, decode_tps = ?, ttft_ms = ?, prefill_tps = ?, finish_reason = ?,"
-                " reevaluated_because = ? WHERE id = ?",
-                (clean_text(content), state, *columns_of(numbers), message_id),
+                " reevaluated_because = ?, thinking_ms = ? WHERE id = ?",
+                *(clean_text(content), state, *columns_of(numbers), message_id),
             )
-            self._connection.execute(
+            self._execute(
                 "UPDATE chats SET updated_at = ? WHERE id = (SELECT chat_id FROM messages WHERE id = ?)",
-                (time.time(), message_id),
+                *(time.time(), message_id),
             )
 
-    def delete_message(self, message_id: int) -> None:
-        """Delete one message."""
+    # --- taking back ------------------------------------------------------------------------------
+
+    def discard_message(self, message_id: int) -> None:
+        """Delete a message that never really was, unless others follow it; its parent becomes the head."""
         with self._writing():
-            self._connection.execute("DELETE FROM messages WHERE id = ?", (message_id,))
+            chat_id, tree = self._tree_of(message_id)
+            if message_id not in tree or tree.has_children(message_id):
+                return
+            if self.head(chat_id) == message_id:
+                self._set_head(chat_id, tree.parent(message_id))
+            self._execute("DELETE FROM messages WHERE id = ?", message_id)
 
-    # --- the connection ---------------------------------------------------------------------------
+    def remove_message(self, message_id: int) -> None:
+        """Take a message out of what is shown; what follows it stays.
 
-    def _read(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        with explained(self._path):
-            return self._connection.execute(query, values).fetchall()
+        If it was the last one shown, the newest of its other versions is shown instead.
+        """
+        with self._writing():
+            chat_id, tree = self._tree_of(message_id)
+            self._execute(
+                "UPDATE messages SET removed_at = ? WHERE id = ? AND removed_at IS NULL",
+                *(time.time(), message_id),
+            )
+            shown = tree.branch(self.head(chat_id))
+            others = [other for other in tree.versions(tree.parent(message_id)) if other != message_id]
+            if others and shown and shown[-1] == message_id:
+                self._set_head(chat_id, tree.newest_below(others[-1]))
 
-    @contextmanager
-    def _writing(self, *, durable: bool = True) -> Iterator[None]:
-        with explained(self._path), transaction(self._connection, durable=durable):
-            yield
+    def restore_message(self, message_id: int, head_id: int | None) -> None:
+        """Undo `remove_message`; `head_id` is what was the head before it."""
+        with self._writing():
+            chat_id, tree = self._tree_of(message_id)
+            self._execute("UPDATE messages SET removed_at = NULL WHERE id = ?", message_id)
+            if head_id in tree:
+                self._set_head(chat_id, head_id)
 
-    def _insert_question(self, chat_id: str, content: str, *, pinned: bool = False) -> StoredMessage:
-        message = self._insert(chat_id, Role.USER, content, MessageState.COMPLETE, None, pinned=pinned)
-        self._connection.execute(
+    def set_pinned(self, message_id: int, pinned: bool) -> None:
+        """Pin a message, or take its pin away."""
+        with self._writing():
+            self._execute("UPDATE messages SET pinned = ? WHERE id = ?", pinned, message_id)
+
+    # --- branches ---------------------------------------------------------------------------------
+
+    def show_branch(self, chat_id: str, head_id: int | None) -> None:
+        """Show the branch that ends with `head_id`; None shows an empty chat."""
+        with self._writing():
+            if head_id is None or head_id in read_tree(self._connection, chat_id):
+                self._set_head(chat_id, head_id)
+
+    def show_version(self, message: StoredMessage, version: int) -> None:
+        """Show number `version`, from 1, among the versions of `message`, with the newest that follows it."""
+        with self._writing():
+            tree = read_tree(self._connection, message.chat_id)
+            versions = tree.versions(message.parent_id)
+            if 1 <= version <= len(versions):
+                self._set_head(message.chat_id, tree.newest_below(versions[version - 1]))
+
+    def show_message(self, message_id: int) -> None:
+        """Show a branch in which a message is, unless it is shown already."""
+        with self._writing():
+            chat_id, tree = self._tree_of(message_id)
+            if message_id in tree and message_id not in tree.branch(self.head(chat_id)):
+                self._set_head(chat_id, tree.newest_below(message_id))
+
+    # --- parts of transactions --------------------------------------------------------------------
+
+    def _tree_of(self, message_id: int) -> tuple[str, MessageTree]:
+        """The chat of a message and all its messages; an empty tree if the message is gone."""
+        rows = self._read("SELECT chat_id FROM messages WHERE id = ?", message_id)
+        chat_id = rows[0][0] if rows else ""
+        return chat_id, read_tree(self._connection, chat_id)
+
+    def _set_head(self, chat_id: str, head_id: int | None) -> None:
+        self._execute("UPDATE chats SET head_id = ? WHERE id = ?", head_id, chat_id)
+
+    def _add_question(self, question: StoredMessage) -> StoredMessage:
+        message = self._add(question)
+        self._execute(
             "UPDATE chats SET updated_at = ?, title = iif(title = '', ?, title) WHERE id = ?",
-            (message.created_at, title_from(content), chat_id),
+            *(message.created_at, title_from(message.content), message.chat_id),
         )
         return message
 
-    def _hide(self, first: StoredMessage, first_new_id: int) -> Removal:
-        now = time.time()
-        n_removed = self._connection.execute(
-            "UPDATE messages SET removed_at = ?"
-            " WHERE chat_id = ? AND id >= ? AND id < ? AND removed_at IS NULL",
-            (now, first.chat_id, first.id, first_new_id),
-        ).rowcount
-        return Removal(first.chat_id, now, first_new_id, n_removed)
-
-    def _insert(
-        self,
-        chat_id: str,
-        role: Role,
-        content: str,
-        state: MessageState,
-        model: str | None,
-        *,
-        pinned: bool = False,
-    ) -> StoredMessage:
-        owner = self._owner if state is MessageState.STREAMING else None
-        now = time.time()
-        try:
-            cursor = self._connection.execute(
-                "INSERT INTO messages (chat_id, role, content, state, created_at, model, pinned, owner_pid,"
-                " owner_started) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    *(chat_id, role, content, state, now, model, pinned),
-                    *((owner.pid, owner.started) if owner else (None, None)),
-                ),
-            )
-        except sqlite3.IntegrityError as error:
+    def _add(self, message: StoredMessage) -> StoredMessage:
+        """Insert a message as the newest version of itself, and show it."""
+        if not self._read("SELECT 1 FROM chats WHERE id = ? AND deleted_at IS NULL", message.chat_id):
             raise KnownError(
                 "This chat does not exist any more: it was deleted, perhaps in another window. "
                 "Your text is safe where you wrote it: start a new chat and send it there."
-            ) from error
-        assert cursor.lastrowid is not None  # there is one after every INSERT
-        return StoredMessage(cursor.lastrowid, chat_id, role, content, state, now, model, pinned=pinned)
+            )
+        parent_id = message.parent_id
+        if parent_id is not None and not self._read("SELECT 1 FROM messages WHERE id = ?", parent_id):
+            raise KnownError(
+                "The message before this one does not exist any more: it was deleted, perhaps in another "
+                "window. Your text is safe where you wrote it: open the chat again and send it there."
+            )
+        owner = self._owner if message.state is MessageState.STREAMING else None
+        stored = insert_message(self._connection, message, owner)
+        number = count_versions(self._connection, stored)
+        self._set_head(stored.chat_id, stored.id)
+        return dataclasses.replace(stored, version=number, n_versions=number)
+
+
+def _question(
+    chat_id: str,
+    parent_id: int | None,
+    content: str,
+    attachments: Sequence[Attachment],
+) -> StoredMessage:
+    return StoredMessage(
+        *(_NO_ID, chat_id, Role.USER, clean_text(content), MessageState.COMPLETE, time.time()),
+        attachments=tuple(Attachment(clean_text(file.name), clean_text(file.text)) for file in attachments),
+        parent_id=parent_id,
+    )

@@ -67,6 +67,16 @@ def transaction(connection: sqlite3.Connection, *, durable: bool = True) -> Iter
 
 
 @contextmanager
+def snapshot(connection: sqlite3.Connection) -> Iterator[None]:
+    """Everything that is read inside is of one moment."""
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        connection.execute("ROLLBACK")  # there is nothing to commit
+
+
+@contextmanager
 def explained(path: Path) -> Iterator[None]:
     """Turn what the disk or another program did to the database into a KnownError with one sentence.
 

@@ -1,6 +1,6 @@
 """Text on its way into the store.
 
-Any Python string goes in; text that is valid Unicode, or a short title made from it, comes out.
+Any Python string goes in; text that is valid Unicode, or a short line made from it, comes out.
 Promises that what comes out can be encoded as UTF-8 and reloads equal. NUL characters and direction
 marks are text like any other and stay. Knows nothing about chats or SQL.
 """
@@ -28,15 +28,16 @@ def clean_text(text: str) -> str:
 
 def title_from(text: str) -> str:
     """A title of at most TITLE_LENGTH characters from the first line that has any; "" if none has."""
-    lines = (_without_controls(line) for line in text[:10_000].splitlines())
+    lines = (one_line(line) for line in text[:10_000].splitlines())
     line = next((line for line in lines if line), "")
     if len(line) <= TITLE_LENGTH:
         return line
     return line[: _cut_position(line, TITLE_LENGTH - len(_ELLIPSIS))].rstrip() + _ELLIPSIS
 
 
-def _without_controls(line: str) -> str:
-    printable = (" " if unicodedata.category(character) == "Cc" else character for character in line)
+def one_line(text: str) -> str:
+    """`text` with one space for each stretch of white space and control characters."""
+    printable = (" " if unicodedata.category(character) == "Cc" else character for character in text)
     return " ".join("".join(printable).split())
 
 
@@ -46,12 +47,12 @@ def _cut_position(line: str, limit: int) -> int:
     if at_word >= limit // 2:
         return at_word
     position = limit
-    while position > 0 and _joins_the_one_before(line, position):
+    while position > 0 and joins_the_one_before(line, position):
         position -= 1
     return position or limit
 
 
-def _joins_the_one_before(line: str, position: int) -> bool:
+def joins_the_one_before(line: str, position: int) -> bool:
     """Whether a cut at `position` would split what a reader sees as one character."""
     before, after = line[position - 1], line[position]
     if _is_flag_letter(after):

@@ -9,6 +9,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 
+from app.data import branch_links
+
 APPLICATION_ID = 0x57656972  # "Weir": tells our databases from those of other programs
 
 # What is true of every row of every version unless a page was damaged or mixed up. The tables check it
@@ -23,6 +25,17 @@ SOUND_ROWS = {
     " AND typeof(prefill_tps) IN ('real', 'null') AND typeof(owner_pid) IN ('integer', 'null')"
     " AND typeof(owner_started) IN ('real', 'null') AND typeof(content) = 'text'",
 }
+
+# The same of tables that came with version 3.
+SOUND_ROWS_OF_VERSION_3 = {
+    "attachments": "typeof(message_id) = 'integer' AND typeof(name) = 'text' AND typeof(text) = 'text'",
+    "drafts": "typeof(chat_id) = 'text' AND typeof(text) = 'text'",
+}
+
+
+def sound_rows(version: int) -> dict[str, str]:
+    """For each table of a database of this version, what is true of its rows."""
+    return (SOUND_ROWS if version >= 1 else {}) | (SOUND_ROWS_OF_VERSION_3 if version >= 3 else {})
 
 
 def _make_chats_and_messages(connection: sqlite3.Connection) -> None:
@@ -54,8 +67,52 @@ def _add_pins_and_removals(connection: sqlite3.Connection) -> None:
         connection.execute(f"ALTER TABLE messages ADD COLUMN {column}")
 
 
+def _add_branches_and_attachments(connection: sqlite3.Connection) -> None:
+    """Messages as trees, with what a chat shows of its own; attachments, drafts, what to index for search."""
+    for table, column in (
+        ("chats", "head_id INTEGER CHECK (typeof(head_id) IN ('integer', 'null'))"),
+        ("chats", "pinned INTEGER NOT NULL DEFAULT 0 CHECK (pinned IN (0, 1))"),
+        ("chats", "deleted_at REAL CHECK (typeof(deleted_at) IN ('real', 'null'))"),
+        ("chats", "options TEXT NOT NULL DEFAULT '{}' CHECK (typeof(options) = 'text')"),
+        ("messages", "parent_id INTEGER CHECK (typeof(parent_id) IN ('integer', 'null'))"),
+        ("messages", "thinking_ms REAL CHECK (typeof(thinking_ms) IN ('real', 'null'))"),
+    ):
+        connection.execute(f"ALTER TABLE {table} ADD COLUMN {column}")
+    connection.execute(
+        "CREATE TABLE attachments (id INTEGER PRIMARY KEY,"
+        " message_id INTEGER NOT NULL REFERENCES messages ON DELETE CASCADE,"
+        f" name TEXT NOT NULL, text TEXT NOT NULL, CHECK ({SOUND_ROWS_OF_VERSION_3['attachments']}))"
+    )
+    connection.execute(
+        "CREATE TABLE drafts (chat_id TEXT PRIMARY KEY, text TEXT NOT NULL,"
+        f" CHECK ({SOUND_ROWS_OF_VERSION_3['drafts']}))"
+    )
+    connection.execute("CREATE TABLE search_queue (message_id INTEGER PRIMARY KEY, former TEXT)")
+    connection.execute("CREATE INDEX attachments_of_message ON attachments (message_id)")
+    # All that a tree consists of, so that long texts are not touched for it.
+    connection.execute("CREATE INDEX message_tree ON messages (chat_id, id, parent_id, removed_at)")
+    connection.execute("DROP INDEX messages_of_chat")
+    branch_links.link_all(connection)
+    for trigger in _SEARCH_TRIGGERS:
+        connection.execute(f"CREATE TRIGGER {trigger}")
+
+
+# What has changed since `chat_search` last looked: the message, and the text that the index has of it.
+# The first change counts. A reply that is still being written is not searched and costs nothing here.
+_SEARCH_TRIGGERS = (
+    "message_added AFTER INSERT ON messages WHEN new.state <> 'streaming'"
+    " BEGIN INSERT OR IGNORE INTO search_queue VALUES (new.id, NULL); END",
+    "message_changed AFTER UPDATE OF content, state ON messages"
+    " WHEN old.state <> 'streaming' OR new.state <> 'streaming'"
+    " BEGIN INSERT OR IGNORE INTO search_queue"
+    " VALUES (new.id, iif(old.state = 'streaming', NULL, old.content)); END",
+    "message_deleted AFTER DELETE ON messages WHEN old.state <> 'streaming'"
+    " BEGIN INSERT OR IGNORE INTO search_queue VALUES (old.id, old.content); END",
+)
+
 # The n-th function takes a database from version n to n + 1. Only ever append.
 MIGRATIONS: list[Callable[[sqlite3.Connection], None]] = [
     _make_chats_and_messages,
     _add_pins_and_removals,
+    _add_branches_and_attachments,
 ]

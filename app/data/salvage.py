@@ -4,7 +4,8 @@ A path of a file that SQLite refuses goes in; a new database is in its place aft
 the user comes out. Promises that the broken file and its log stay byte for byte, under the name
 `chats-broken-<date>.db`, and that at every moment, also if power fails in between, either the old file or
 the complete new one is at the path or about to be moved there by `finish_replacing`.
-Copies whatever columns both databases have; knows nothing else about what is in them.
+Copies whatever columns both databases have, and mends the links between messages; knows nothing else
+about what is in them.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 
 import psutil
 
+from app.data import branch_links
 from app.data.paths import broken_name
 from engine.errors import KnownError
 
@@ -124,8 +126,9 @@ def _copy_readable(path: Path, new: sqlite3.Connection) -> None:
         closing(_copy_of(path, Path(folder) / "without-log.db", with_log=False)) as without_log,
     ):
         for old in sorted((with_log, without_log), key=last_message_id, reverse=True):
-            _copy_table(old, new, "chats")
-            _copy_table(old, new, "messages")
+            for table in ("chats", "messages", "attachments", "drafts"):
+                _copy_table(old, new, table)
+            _mend_links(new)
 
 
 def _copy_of(path: Path, copy: Path, *, with_log: bool) -> sqlite3.Connection:
@@ -144,12 +147,20 @@ def _copy_of(path: Path, copy: Path, *, with_log: bool) -> sqlite3.Connection:
     return connection
 
 
+def _mend_links(new: sqlite3.Connection) -> None:
+    new.execute("BEGIN IMMEDIATE")
+    branch_links.mend_heads(new)
+    branch_links.link_messages(new)
+    branch_links.mend_parents(new)
+    new.execute("COMMIT")
+
+
 def _copy_table(old: sqlite3.Connection, new: sqlite3.Connection, table: str) -> None:
     old_columns = _columns(old, table)
     columns = [name for name in _columns(new, table) if name in old_columns]
     if not columns:
         return
-    insert = f"INSERT OR IGNORE INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
+    insert = _insert(table, columns)
     new.execute("BEGIN IMMEDIATE")
     for row in _readable_rows(old, table, columns):
         values = dict(zip(columns, row, strict=True))
@@ -158,6 +169,14 @@ def _copy_table(old: sqlite3.Connection, new: sqlite3.Connection, table: str) ->
         with contextlib.suppress(sqlite3.IntegrityError):
             new.execute(insert, row)
     new.execute("COMMIT")
+
+
+def _insert(table: str, columns: list[str]) -> str:
+    # Messages from before there were branches are linked when all of them are there.
+    names, places = [*columns], ["?"] * len(columns)
+    if table == "messages" and "parent_id" not in columns:
+        names, places = [*names, "parent_id"], [*places, f"{branch_links.UNLINKED}"]
+    return f"INSERT OR IGNORE INTO {table} ({', '.join(names)}) VALUES ({', '.join(places)})"
 
 
 def _make_chat_if_missing(new: sqlite3.Connection, message: dict[str, object]) -> None:

@@ -16,18 +16,34 @@ import dataclasses
 import json
 import os
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from app.data.message_text import clean_text
+from app.data import settings_parsing as parsing
+from app.data.chat_options import ChatOptions
 from app.data.paths import broken_name
-from engine.errors import BadRequest, KnownError
+from app.data.presets import EXAMPLES, Preset, parse_presets
+from app.data.settings_parsing import Json
+from engine.errors import KnownError
 from engine.protocol import CachePolicy, KVType, Policy, Sampling
 
 Theme = Literal["system", "light", "dark"]
-Json = dict[str, Any]
+Direction = Literal["auto", "ltr", "rtl"]
+
+SMALLEST_FONT, LARGEST_FONT = 8, 28
+"""Points; with less nothing can be read, with more the window's parts have no room."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadSettings:
+    """What a model is loaded with; another one needs it loaded anew. See `engine.protocol.LoadModel`."""
+
+    n_ctx: int | None = None
+    kv_type: KVType = KVType.F16
+    n_gpu_layers: int = parsing.ALL_LAYERS
+    n_threads: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +52,9 @@ class Settings:
 
     `n_ctx` and `max_tokens` in tokens; `window_geometry` as the window wrote it; `chat_formats` maps a
     model's path to the name of the chat format that replaces its own; `policy` is what happens when a
-    chat has filled its context.
+    chat has filled its context. `n_gpu_layers` -1 means all; `font_size` in points, None is the system's;
+    `direction` is where lines of the window begin, "auto" as the system's language has it; `presets` are
+    the system prompts to choose from.
     """
 
     theme: Theme = "system"
@@ -48,9 +66,25 @@ class Settings:
     max_tokens: int | None = None
     n_threads: int | None = None
     window_geometry: str | None = None
+    sidebar_collapsed: bool = False
     chat_formats: Mapping[str, str] = field(default_factory=dict)
     policy: Policy = Policy.ENDLESS
     kv_type: KVType = KVType.F16
+    n_gpu_layers: int = parsing.ALL_LAYERS
+    font_size: int | None = None
+    direction: Direction = "auto"
+    presets: tuple[Preset, ...] = EXAMPLES
+
+    @property
+    def load_settings(self) -> LoadSettings:
+        """What a model is loaded with."""
+        return LoadSettings(self.n_ctx, self.kv_type, self.n_gpu_layers, self.n_threads)
+
+    def with_options(self, options: ChatOptions) -> Settings:
+        """What holds in a chat that has `options`."""
+        names = [option.name for option in dataclasses.fields(options)]
+        chosen = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
+        return dataclasses.replace(self, **chosen)
 
     @property
     def cache(self) -> CachePolicy:
@@ -136,103 +170,32 @@ def _merged(stored: Json, settings: Settings) -> Json:
     return stored | known
 
 
-# --- parsing: each function returns the value or raises ValueError ------------------------------------
-
-
 def _parse(stored: Json) -> tuple[Settings, list[str]]:
     """The settings in `stored`, and the names of the values that could not be used."""
-    values: Json = {}
-    unusable: list[str] = []
-    for name, parse in _PARSERS.items():
-        if name in stored:
-            try:
-                values[name] = parse(stored[name])
-            except ValueError:
-                unusable.append(name)
-    sampling, unusable_sampling = _sampling(stored.get("sampling", {}))
+    values, unusable = parsing.parse_known(stored, _PARSERS)
+    sampling, unusable_sampling = parsing.sampling(stored.get("sampling", {}))
     return Settings(**values, sampling=sampling), unusable + unusable_sampling
 
 
-def _sampling(stored: object) -> tuple[Sampling, list[str]]:
-    if not isinstance(stored, dict):
-        return Sampling(), ["sampling"]
-    values: Json = {}
-    unusable: list[str] = []
-    for option in dataclasses.fields(Sampling):
-        if option.name in stored:
-            value: Json = {option.name: stored[option.name]}
-            try:
-                _check_number(stored[option.name], option.default)
-                Sampling(**value)
-                values |= value
-            except (ValueError, BadRequest):
-                unusable.append(f"sampling.{option.name}")
-    return Sampling(**values), unusable
+def _font_size(value: object) -> int | None:
+    return None if value is None else parsing.whole_number(value, SMALLEST_FONT, LARGEST_FONT)
 
 
-def _check_number(value: object, default: object) -> None:
-    """Whether `value` is of the kind of `default`; None stands for a whole number that may be absent."""
-    if value is None and default is None:
-        return
-    kinds = (int, float) if isinstance(default, float) else (int,)
-    if isinstance(value, bool) or not isinstance(value, kinds):
-        raise ValueError
-
-
-def _count(value: object) -> int | None:
-    if value is None or (isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**31):
-        return value
-    raise ValueError
-
-
-def _theme(value: object) -> str:
-    if value in ("system", "light", "dark"):
-        return str(value)
-    raise ValueError
-
-
-def _text(value: object) -> str:
-    if isinstance(value, str):
-        return clean_text(value)
-    raise ValueError
-
-
-def _name(value: object) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    raise ValueError
-
-
-def _names(value: object) -> tuple[str, ...]:
-    if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return tuple(value)
-    raise ValueError
-
-
-def _formats(value: object) -> Mapping[str, str]:
-    if isinstance(value, dict) and all(isinstance(item, str) for item in value.values()):
-        return value
-    raise ValueError
-
-
-def _policy(value: object) -> Policy:
-    return Policy(_text(value))
-
-
-def _kv_type(value: object) -> KVType:
-    return KVType(_text(value))
-
-
-_PARSERS: dict[str, Callable[[object], object]] = {
-    "theme": _theme,
-    "last_model": _name,
-    "model_folders": _names,
-    "n_ctx": _count,
-    "system_prompt": _text,
-    "max_tokens": _count,
-    "n_threads": _count,
-    "window_geometry": _name,
-    "chat_formats": _formats,
-    "policy": _policy,
-    "kv_type": _kv_type,
+_PARSERS = {
+    "theme": parsing.one_of("system", "light", "dark"),
+    "last_model": parsing.name,
+    "model_folders": parsing.names,
+    "n_ctx": parsing.count,
+    "system_prompt": parsing.text,
+    "max_tokens": parsing.count,
+    "n_threads": parsing.count,
+    "window_geometry": parsing.name,
+    "sidebar_collapsed": parsing.flag,
+    "chat_formats": parsing.text_by_name,
+    "policy": parsing.policy,
+    "kv_type": parsing.kv_type,
+    "n_gpu_layers": parsing.gpu_layers,
+    "font_size": _font_size,
+    "direction": parsing.one_of("auto", "ltr", "rtl"),
+    "presets": parse_presets,
 }

@@ -9,13 +9,16 @@ import enum
 from dataclasses import dataclass
 from typing import Any
 
+from app.data.chat_options import ChatOptions
 from engine.protocol import FinishReason, Role
 
 MESSAGE_COLUMNS = (
-    "id, chat_id, role, content, state, created_at, model, pinned,"
-    " tokens_generated, decode_tps, ttft_ms, prefill_tps, finish_reason, reevaluated_because"
+    "id, chat_id, role, content, state, created_at, model, pinned, parent_id,"
+    " tokens_generated, decode_tps, ttft_ms, prefill_tps, finish_reason, reevaluated_because, thinking_ms"
 )
 """What `message_of` wants of a row, in this order."""
+
+_REASONS = {reason.value: reason for reason in FinishReason}
 
 
 class MessageState(enum.StrEnum):
@@ -64,6 +67,24 @@ class TurnNumbers:
     reevaluated_because: str | None = None
     thinking_ms: float | None = None
 
+    def followed_by(self, later: TurnNumbers) -> TurnNumbers:
+        """The numbers of a reply that was interrupted after these, and went on with `later`."""
+        seconds = [
+            (n.tokens_generated - 1) / n.decode_tps
+            for n in (self, later)
+            if n.decode_tps and n.tokens_generated > 1
+        ]
+        n_tokens = self.tokens_generated + later.tokens_generated
+        return TurnNumbers(
+            n_tokens,
+            (n_tokens - len(seconds)) / sum(seconds) if seconds else None,
+            self.ttft_ms,
+            self.prefill_tps,
+            later.finish_reason,
+            later.reevaluated_because or self.reevaluated_because,
+            self.thinking_ms if later.thinking_ms is None else later.thinking_ms,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class StoredMessage:
@@ -90,6 +111,19 @@ class StoredMessage:
 
 
 @dataclass(frozen=True, slots=True)
+class WholeChat:
+    """A chat with everything that is in it: `messages` of all its branches, oldest first.
+
+    `head_id` is the last message of the branch that is shown; ids hold within this value only.
+    """
+
+    summary: ChatSummary
+    options: ChatOptions
+    head_id: int | None
+    messages: tuple[StoredMessage, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Found:
     """A place that a search found: in the title of a chat (`message_id` None) or in one of its messages.
 
@@ -102,39 +136,38 @@ class Found:
     marks: tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Removal:
-    """Messages of a chat that were hidden together, and the id of the first message that came instead."""
-
-    chat_id: str
-    removed_at: float
-    first_new_id: int
-    n_removed: int
-
-
 def columns_of(numbers: TurnNumbers | None) -> tuple[int | float | str | None, ...]:
     """The columns of MESSAGE_COLUMNS from `tokens_generated` on."""
     if numbers is None:
-        return (None,) * 6
+        return (None,) * 7
     return (
         *(numbers.tokens_generated, numbers.decode_tps, numbers.ttft_ms, numbers.prefill_tps),
-        *(numbers.finish_reason, numbers.reevaluated_because),
+        *(numbers.finish_reason, numbers.reevaluated_because, numbers.thinking_ms),
     )
 
 
-def message_of(row: tuple[Any, ...]) -> StoredMessage:
+def message_of(
+    row: tuple[Any, ...],
+    attachments: tuple[Attachment, ...] = (),
+    version: int = 1,
+    n_versions: int = 1,
+) -> StoredMessage:
     """The message of a row of MESSAGE_COLUMNS."""
-    message_id, chat_id, role, content, state, created_at, model, pinned, *measured = row
+    message_id, chat_id, role, content, state, created_at, model, pinned, parent_id, *measured = row
     return StoredMessage(
         *(message_id, chat_id, Role(role), content, MessageState(state), created_at, model),
         numbers=_numbers_of(measured),
         pinned=bool(pinned),
+        attachments=attachments,
+        parent_id=parent_id,
+        version=version,
+        n_versions=n_versions,
     )
 
 
 def _numbers_of(measured: list[Any]) -> TurnNumbers | None:
-    tokens_generated, decode_tps, ttft_ms, prefill_tps, reason, because = measured
+    tokens_generated, decode_tps, ttft_ms, prefill_tps, reason, because, thinking_ms = measured
     if tokens_generated is None:
         return None
-    known = FinishReason(reason) if reason in set(FinishReason) else None  # a newer Weir may know more
-    return TurnNumbers(tokens_generated, decode_tps, ttft_ms, prefill_tps, known, because)
+    known = _REASONS.get(reason)  # a newer Weir may know more
+    return TurnNumbers(tokens_generated, decode_tps, ttft_ms, prefill_tps, known, because, thinking_ms)

@@ -24,8 +24,7 @@ from pathlib import Path
 from app.data.chat_store import open_chat_store
 store = open_chat_store(Path(sys.argv[1])).store
 chat = store.create_chat()
-store.add_user_message(chat.id, "sent")
-reply = store.begin_reply(chat.id, "model")
+reply = store.begin_reply(store.add_user_message(chat.id, "sent"), "model")
 text = ""
 for n in range(200):
     text += f"token{n} "
@@ -104,12 +103,12 @@ def test_a_long_reply_is_not_rewritten_for_every_token(tmp_path: Path) -> None:
     store = open_chat_store(path).store
     chat = store.create_chat()
     for _ in range(500):
-        store.add_user_message(chat.id, "a transcript of a megabyte " * 80)
+        question = store.add_user_message(chat.id, "a transcript of a megabyte " * 80)
     store._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     transcript = path.stat().st_size
     store._connection.execute("PRAGMA wal_autocheckpoint = 0")  # so that the log shows every byte
 
-    reply = store.begin_reply(chat.id, "model")
+    reply = store.begin_reply(question, "model")
     tokens = [f"w{n} " for n in range(1000)]
     for n in range(40, 1000, 40):  # every 2 s at 20 tokens a second
         store.save_partial(reply.id, "".join(tokens[:n]))
@@ -123,7 +122,7 @@ def test_a_long_reply_is_not_rewritten_for_every_token(tmp_path: Path) -> None:
 
 def test_storing_a_partial_reply_takes_milliseconds(tmp_path: Path) -> None:
     store = open_chat_store(tmp_path / "chats.db").store
-    reply = store.begin_reply(store.create_chat().id, "model")
+    reply = store.begin_reply(store.add_user_message(store.create_chat().id, "Why?"), "model")
     text = "token " * 4000
     times = []
     for _ in range(20):

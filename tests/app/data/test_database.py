@@ -11,9 +11,7 @@ import pytest
 from app.data import database, migrations
 from app.data.chat_store import open_chat_store
 from app.data.database import explained, open_database, transaction
-from app.data.stored_message import ChatSummary, MessageState, StoredMessage, TurnNumbers
 from engine.errors import KnownError
-from engine.protocol import Role
 
 
 @pytest.fixture
@@ -42,31 +40,6 @@ def test_a_new_database_has_the_newest_version_and_safe_settings(path: Path) -> 
 def test_only_durable_transactions_wait_for_the_disk(path: Path, durable: bool, level: int) -> None:
     with closing(open_database(path).connection) as connection, transaction(connection, durable=durable):
         assert connection.execute("PRAGMA synchronous").fetchone()[0] == level
-
-
-def test_version_one_is_migrated_with_its_chats(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patched:
-        patched.setattr(migrations, "MIGRATIONS", migrations.MIGRATIONS[:1])
-        with closing(open_database(path).connection) as old:
-            assert old.execute("PRAGMA user_version").fetchone() == (1,)
-            old.execute("INSERT INTO chats VALUES ('a', 'Old', 1.0, 2.0)")
-            insert = (
-                "INSERT INTO messages (chat_id, role, state, created_at, model, tokens_generated, content)"
-            )
-            old.execute(f"{insert} VALUES ('a', 'user', 'complete', 1.0, NULL, NULL, 'kept')")
-            old.execute(f"{insert} VALUES ('a', 'assistant', 'complete', 2.0, 'm', 7, 'too')")
-    opened = open_chat_store(path)
-    assert opened.notice is None
-    assert opened.store.list_chats() == [ChatSummary("a", "Old", 1.0, 2.0)]
-    assert opened.store.messages("a") == [
-        StoredMessage(1, "a", Role.USER, "kept", MessageState.COMPLETE, 1.0),
-        StoredMessage(
-            2, "a", Role.ASSISTANT, "too", MessageState.COMPLETE, 2.0, "m", TurnNumbers(7, None, None, None)
-        ),
-    ]
-    opened.store.set_pinned(1, True)
-    assert opened.store.messages("a")[0].pinned
-    opened.store.close()
 
 
 def test_a_failing_migration_leaves_the_old_version(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,9 +77,9 @@ def test_a_newer_database_is_refused_and_untouched(path: Path, with_log: bool) -
 def test_a_transaction_that_fails_changes_nothing(path: Path) -> None:
     with closing(open_database(path).connection) as connection:
         with pytest.raises(ZeroDivisionError), transaction(connection):
-            connection.execute("INSERT INTO chats VALUES ('a', '', 0.0, 0.0)")
+            connection.execute("INSERT INTO drafts VALUES ('', 'text')")
             raise ZeroDivisionError
-        assert connection.execute("SELECT count(*) FROM chats").fetchone() == (0,)
+        assert connection.execute("SELECT count(*) FROM drafts").fetchone() == (0,)
 
 
 def test_a_full_disk_is_explained_and_loses_nothing(path: Path) -> None:

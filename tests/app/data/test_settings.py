@@ -10,6 +10,8 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from app.data.chat_options import ChatOptions
+from app.data.presets import Preset
 from app.data.settings import Settings, SettingsStore
 from engine.errors import KnownError
 from engine.protocol import KVType, Policy, Sampling
@@ -27,6 +29,10 @@ CHOSEN = Settings(
     chat_formats={"/models/a.gguf": "chatml"},
     policy=Policy.EXACT,
     kv_type=KVType.Q8_0,
+    n_gpu_layers=0,
+    font_size=14,
+    direction="rtl",
+    presets=(Preset("Pirate & Co", "Talk like one.\n"),),
 )
 
 
@@ -100,6 +106,17 @@ def test_a_broken_file_is_set_aside_and_told_once(path: Path, content: bytes) ->
         ("policy", "forget"),
         ("policy", None),
         ("kv_type", 5),
+        ("n_gpu_layers", -2),
+        ("n_gpu_layers", None),
+        ("n_gpu_layers", 10_000),
+        ("font_size", 7),
+        ("font_size", 29),
+        ("font_size", 12.5),
+        ("direction", "up"),
+        ("presets", None),
+        ("presets", ["Concise"]),
+        ("presets", [{"name": " ", "text": "x"}]),
+        ("presets", [{"name": "a"}]),
         ("sampling", "hot"),
         ("sampling", None),
         ("sampling.temperature", "hot"),
@@ -130,6 +147,26 @@ def test_a_wrong_value_takes_its_default_and_the_others_stay(path: Path, name: s
     assert aside.read_bytes() == before
     assert SettingsStore(path).load() == (settings, None)
     assert json.loads(path.read_text())["future"] == 1
+
+
+def test_presets_begin_with_examples_and_may_all_be_deleted(path: Path) -> None:
+    settings, _ = SettingsStore(path).load()
+    assert [preset.name for preset in settings.presets] == ["Concise", "Explain step by step", "Translator"]
+    SettingsStore(path).save(replace(settings, presets=()))
+    assert SettingsStore(path).load()[0].presets == ()
+
+
+def test_of_two_presets_with_one_name_the_first_is_kept(path: Path) -> None:
+    path.write_text(json.dumps({"presets": [{"name": "a", "text": "1"}, {"name": " a ", "text": "2"}]}))
+    assert SettingsStore(path).load() == (Settings(presets=(Preset("a", "1"),)), None)
+
+
+def test_what_holds_in_a_chat_is_its_own_options_over_the_settings() -> None:
+    own = ChatOptions(system_prompt="", n_ctx=512, n_gpu_layers=-1, policy=Policy.STOP)
+    assert CHOSEN.with_options(own) == replace(
+        CHOSEN, system_prompt="", n_ctx=512, n_gpu_layers=-1, policy=Policy.STOP
+    )
+    assert CHOSEN.with_options(ChatOptions()) == CHOSEN
 
 
 json_values = st.recursive(
