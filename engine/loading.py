@@ -21,6 +21,7 @@ from engine.chat.control_text import ControlTexts
 from engine.chat.prompt import PromptBuilder
 from engine.errors import BadRequest, ModelLoadError
 from engine.llama import backend
+from engine.llama.buffers import by_device
 from engine.llama.context import Batch, Context, ContextParams
 from engine.llama.model import Model
 from engine.models.gguf_header import GGUFHeader, read_header
@@ -65,7 +66,7 @@ def load(command: LoadModel, put: Callable[[Event], None]) -> LoadedModel:
         chat_format = _open_format(command, header, model)
         resources.callback(chat_format.close)
         prompts = PromptBuilder(chat_format, model)
-        info = _describe(command, model, context, chat_format)
+        info = _describe(command, header, model, context, chat_format)
         put(ModelLoaded(info, (time.perf_counter() - started) * 1000))
         return LoadedModel(model, context, prompts, command.n_seq_max, resources.pop_all())
 
@@ -156,8 +157,11 @@ def _template_of(header: GGUFHeader) -> TemplateSource:
     return NotText("an array" if isinstance(value, ArrayValue) else "a number")
 
 
-def _describe(command: LoadModel, model: Model, context: Context, chat_format: ChatFormat) -> ModelInfo:
+def _describe(
+    command: LoadModel, header: GGUFHeader, model: Model, context: Context, chat_format: ChatFormat
+) -> ModelInfo:
     endurance, endurance_reason = _endurance(model, context)
+    devices = backend.devices()
     return ModelInfo(
         path=str(model.path),
         name=model.path.stem,  # general.name is often a training run's, and differs from what people chose
@@ -171,9 +175,11 @@ def _describe(command: LoadModel, model: Model, context: Context, chat_format: C
         kv_bytes=context.kv_bytes,
         chat_format=chat_format.name,
         chat_format_reason=chat_format.reason,
-        devices=backend.devices(),
+        devices=devices,
         endurance=endurance,
         endurance_reason=endurance_reason,
+        buffers=by_device(model.buffers, context.buffers, [device.name for device in devices]),
+        architecture=header.text("general.architecture") or "",
     )
 
 

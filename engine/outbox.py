@@ -6,7 +6,9 @@ first piece goes out at once. Any other event of the same reply goes out after i
 
 from __future__ import annotations
 
+import threading
 import time
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import replace
 from multiprocessing.connection import Connection
@@ -17,15 +19,20 @@ _MERGE_SECONDS = 0.03
 
 
 class Outbox:
-    """Sends events through `connection`; used from one thread."""
+    """Sends events through `connection`; may be used from several threads."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self._lock = threading.Lock()
         self._held: dict[int, TextDelta] = {}
         self._sent_at: dict[int, float] = {}
 
     def put(self, *events: Event) -> None:
         """Send events, merging text."""
+        with self._lock:
+            self._put(events)
+
+    def _put(self, events: Iterable[Event]) -> None:
         for event in events:
             if isinstance(event, TextDelta):
                 self._hold(event)

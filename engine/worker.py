@@ -1,8 +1,9 @@
 """The far end of the process boundary: a process that loads one model and answers with it, or measures it.
 
 Commands come in through a pipe and are read by a thread of their own, so that Cancel is seen
-between two decodes; everything else happens in the main thread: load, then step the scheduler while
-there is work. When the parent dies the pipe ends, and so does this process, whatever it is doing.
+between two decodes, and one more counts the tokens of drafts; everything else happens in the main
+thread: load, then step the scheduler while there is work. When the parent dies the pipe ends, and so
+does this process, whatever it is doing.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from multiprocessing.connection import Connection
 
 import psutil
 
+from engine.chat.token_counter import TokenCounter
 from engine.decoding.scheduler import Scheduler
 from engine.errors import BugError, WeirError
 from engine.llama import backend
@@ -26,6 +28,7 @@ from engine.outbox import Outbox
 from engine.protocol import (
     Cancel,
     Command,
+    CountTokens,
     Endure,
     ErrorReport,
     Failed,
@@ -74,6 +77,7 @@ class Worker:
         self._commands = commands
         self._kv_bytes = loaded.context.kv_bytes
         self._scheduler = Scheduler(loaded.model, loaded.context, loaded.prompts, loaded.n_seq_max)
+        self._counter = TokenCounter(loaded.model.count, outbox.put)
         self._process = psutil.Process()
         self._next_gauges = 0.0
 
@@ -86,6 +90,7 @@ class Worker:
                 if any(isinstance(event, Finished) for event in events):
                     self._next_gauges = 0.0  # what a finished turn left is shown at once
             self._send_gauges_if_due()
+        self._counter.close()
         self._scheduler.close()
 
     def _carry_out_commands(self) -> bool:
@@ -110,6 +115,8 @@ class Worker:
                 self._scheduler.submit(command)
             case LookAt():
                 self._outbox.put(self._scheduler.look(command))
+            case CountTokens():
+                self._counter.ask(command)
             case Cancel(request_id):
                 self._scheduler.cancel(request_id)
             case Forget(chat_id):
@@ -124,6 +131,7 @@ class Worker:
         self._next_gauges = now + (_GAUGE_SECONDS if self._scheduler.busy else _IDLE_GAUGE_SECONDS)
         scheduler, newest = self._scheduler, self._scheduler.newest_reply
         share = scheduler.cells_used / scheduler.cells
+        memory = self._process.memory_info()
         self._outbox.put(
             Gauges(
                 decode_tps=scheduler.decode_tps,
@@ -133,7 +141,8 @@ class Worker:
                 kv_cells=scheduler.cells,
                 kv_bytes_used=None if self._kv_bytes is None else round(self._kv_bytes * share),
                 kv_bytes=self._kv_bytes,
-                rss_bytes=self._process.memory_info().rss,
+                rss_bytes=memory.rss,
+                rss_file_bytes=getattr(memory, "shared", None),  # Linux alone tells it
                 devices=backend.devices(),
             )
         )

@@ -9,10 +9,15 @@ from typing import Protocol
 
 import gguf
 import pytest
+from hypothesis import settings
 
 from engine.models.starter import starter_model_path
 from tests import malformed_files, model_files
 from tests.model_files import StoredTemplate, TokenizerFields
+
+# How long an example takes says nothing on a machine that does other work meanwhile.
+settings.register_profile("weir", deadline=None)
+settings.load_profile("weir")
 
 
 class SmallModels(Protocol):

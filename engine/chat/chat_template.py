@@ -74,6 +74,10 @@ class ChatFormat:
         except RenderError as error:
             raise TemplateError(f"{_complaint(error)} Nothing was lost: try another chat format.") from error
 
+    def marked(self, content: str) -> str:
+        """A content as `render` puts it into the chat: encodable, with the marks of `control_text`."""
+        return mark(_encodable(content), self._context.control_texts)
+
     def close(self) -> None:
         """End the template process."""
         self._process.close()
@@ -88,13 +92,11 @@ class ChatFormat:
         return self._render_once(simpler, add_generation_prompt)
 
     def _render_once(self, messages: Sequence[Message], add_generation_prompt: bool) -> str:
-        control_texts = self._context.control_texts
         rendered = self._process.render(
             self._source,
             {
                 "messages": [
-                    {"role": message.role, "content": mark(_encodable(message.content), control_texts)}
-                    for message in messages
+                    {"role": message.role, "content": self.marked(message.content)} for message in messages
                 ],
                 "add_generation_prompt": add_generation_prompt,
                 "bos_token": self._context.bos_token,
@@ -104,7 +106,7 @@ class ChatFormat:
                 "documents": None,
             },
         )
-        return keep_whole_marks(rendered, control_texts)
+        return keep_whole_marks(rendered, self._context.control_texts)
 
 
 def open_chat_format(template: TemplateSource, context: TemplateContext, chosen: str | None) -> ChatFormat:

@@ -4,6 +4,9 @@ The template is rendered for growing prefixes of a chat; where one rendering end
 message ends, so that every message gets the tokens that the template as a whole would give it. New
 turns are rendered together with the turn before them only, whatever the length of the chat.
 
+A chat that ends with a reply is to be gone on with: the reply stands behind its opening as the model
+wrote it, and the template neither closes nor changes it.
+
 Promises: exactly one BOS; nothing in a message becomes a control token. Knows nothing about caches.
 """
 
@@ -39,55 +42,65 @@ class Tokenizer(Protocol):
 
     def tokenize(self, text: str, parse_special: bool) -> list[int]: ...  # noqa: D102
 
+    def count(self, text: str) -> int: ...  # noqa: D102
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The tokens of one message; `message` is its index, `len(messages)` for the reply's opening."""
+    """The tokens of one message; `message` is its index, that of the reply to come for its opening."""
 
     message: int
     ids: list[int]
 
 
 class PromptBuilder:
-    """Renders and tokenizes chats in one format for one vocabulary."""
+    """Renders and tokenizes chats in one format for one vocabulary.
+
+    `closing` ends a reply. `n_around`: tokens that a user's message costs beside those of its text, None
+    where the template does not say.
+    """
 
     def __init__(self, chat_format: ChatFormat, tokenizer: Tokenizer) -> None:
         self._format = chat_format
         self._tokenizer = tokenizer
         closing, self._preamble = self._probe()
         self.closing: list[int] = self._tokenize(closing)
+        self.n_around = self._count_around()
 
     def whole(self, messages: Sequence[Message]) -> list[Part]:
-        """Parts of all messages and of the reply's opening.
+        """Parts of all messages and of the reply's opening, in one part with the reply so far.
 
         Raises TemplateError if the template refuses the chat.
         """
-        *texts, opening = self._texts(messages, 0)
+        asked, reply = _parted(messages)
+        *texts, opening = self._texts(asked, 0)
         first = 0 if messages[0].role is Role.SYSTEM else PREAMBLE
         if first == PREAMBLE and texts[0].startswith(self._preamble):
             texts[:1] = [self._preamble, texts[0][len(self._preamble) :]]
         else:
             first = 0
         parts = [Part(first + i, self._tokenize(text)) for i, text in enumerate(texts)]
-        parts.append(Part(len(messages), self._tokenize(opening)))
+        parts.append(Part(len(asked), self._open_reply(opening, reply)))
         return self._with_one_bos(parts)
 
     def rest(self, messages: Sequence[Message], first: int) -> list[Part]:
-        """Parts of `messages[first:]`, at least one message before them, and the reply's opening.
+        """Parts of `messages[first:]` and of the reply's opening, in one part with the reply so far.
 
-        Raises TemplateError if the template refuses the chat.
+        At least one message stands before them. Raises TemplateError if the template refuses the chat.
         """
+        asked, reply = _parted(messages)
         turn = first - 1
-        while turn > 0 and messages[turn].role is not Role.USER:
+        while turn > 0 and asked[turn].role is not Role.USER:
             turn -= 1
-        has_system = turn > 0 and messages[0].role is Role.SYSTEM
-        context = [*messages[: 1 if has_system else 0], *messages[turn:]]
-        texts = self._texts(context, first - turn + has_system)
-        return [Part(first + i, self._tokenize(text)) for i, text in enumerate(texts)]
+        has_system = turn > 0 and asked[0].role is Role.SYSTEM
+        context = [*asked[: 1 if has_system else 0], *asked[turn:]]
+        *texts, opening = self._texts(context, first - turn + has_system)
+        parts = [Part(first + i, self._tokenize(text)) for i, text in enumerate(texts)]
+        return [*parts, Part(len(asked), self._open_reply(opening, reply))]
 
     def count(self, message: Message) -> int:
         """Tokens of the text of a message alone, without what the template adds."""
-        return len(self._tokenizer.tokenize(message.content, False))
+        return self._tokenizer.count(message.content)
 
     # --- text ---
 
@@ -132,7 +145,25 @@ class PromptBuilder:
         opening = first.partition(_USER)[0]
         return closing, opening.removesuffix(header) if opening.endswith(header) else ""
 
+    def _count_around(self) -> int | None:
+        probe = Message(Role.USER, "?")
+        try:
+            parts = self.rest([probe, Message(Role.ASSISTANT, "!"), probe], 2)
+        except TemplateError:
+            return None
+        return sum(len(part.ids) for part in parts) - self.count(probe)
+
     # --- tokens ---
+
+    def _open_reply(self, opening: str, reply: str) -> list[int]:
+        """The tokens of the reply's opening and of what it says so far.
+
+        In one go, since some vocabularies begin each text with a space; but the opening keeps the tokens
+        that it had when the model answered it.
+        """
+        ids, content = self._tokenize(opening), self._format.marked(reply)
+        both = self._tokenize(opening + content)
+        return both if both[: len(ids)] == ids else ids + self._tokenize(content)
 
     def _tokenize(self, text: str) -> list[int]:
         ids: list[int] = []
@@ -149,6 +180,13 @@ class PromptBuilder:
         for _ in leading[1:]:
             next(part.ids for part in parts if part.ids).pop(0)
         return [part for part in parts if part.ids or part.message != PREAMBLE]
+
+
+def _parted(messages: Sequence[Message]) -> tuple[Sequence[Message], str]:
+    """What is to be answered, and the reply that is to be gone on with; "" if there is none."""
+    if messages[-1].role is Role.ASSISTANT:
+        return messages[:-1], messages[-1].content
+    return messages, ""
 
 
 def _common_length(one: str, two: str) -> int:

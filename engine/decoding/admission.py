@@ -4,7 +4,8 @@ The new prompt is compared with the ledger by token ids. Either the ledger is ex
 turn: what is resident stays, what is new is queued), or it is built anew from the sinks and the
 newest turns that fit, reusing the cells whose ids are the same from the beginning. Messages
 that stand in the ledger unchanged keep their ids: a reply is never tokenized again, so its cells
-are never lost to a different tokenization of its text.
+are never lost to a different tokenization of its text. A reply that is to be gone on with is gone on
+with from its own ids too, as if it had never been stopped.
 
 Works on one sequence; knows nothing about other sequences, batches or events.
 """
@@ -18,61 +19,52 @@ from itertools import chain
 from engine.chat.prompt import PREAMBLE, Part, PromptBuilder
 from engine.decoding.kv_window import Occupancy, plan_eviction
 from engine.decoding.ledger import Interval, Span
+from engine.decoding.room import Room
 from engine.decoding.selection import select
 from engine.decoding.sequence import Pins, Sequence
 from engine.errors import BadRequest, ContextFull
-from engine.protocol import CachePolicy, Message, Policy, Role
-
-
-@dataclass(frozen=True, slots=True)
-class Room:
-    """What a sequence may use: `capacity` cells, how they are kept, whether its cache can drop its middle."""
-
-    capacity: int
-    policy: CachePolicy
-    can_evict: bool
-
-    @property
-    def reserve(self) -> int:
-        """Cells that a prompt must leave for its reply."""
-        return max(1, min(32, self.capacity // 8))
-
-    @property
-    def keeps_cells(self) -> bool:
-        """True if turns leave without anything being read again."""
-        return self.can_evict and self.policy.policy is not Policy.EXACT
-
-    @property
-    def why_not(self) -> str:
-        """Why what remains is read again, where that is so."""
-        return "policy exact" if self.can_evict else "model cannot shift"
+from engine.protocol import Message, Policy, Role
 
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """`evicted` tokens left the cache; `reason` says why tokens are read again, None if none are."""
+    """`evicted` tokens left the cache; `reason` says why tokens are read again, None if none are.
+
+    `half_character`: what the tokens that the reply goes on from say behind its text.
+    """
 
     evicted: int
     reason: str | None
+    half_character: bytes = b""
 
 
 def admit(sequence: Sequence, messages: Many[Message], prompts: PromptBuilder, room: Room) -> Admitted:
     """Queue what `sequence` has to decode to answer `messages`.
 
-    Afterwards at least one token is pending, and all pending ones fit.
+    Afterwards at least one token is pending, and all pending ones fit, but for the one from which a
+    reply goes on: room for that is made as it would have been without the stop.
 
     Raises PromptTooLong if the system prompt or the last message cannot fit, ContextFull if nothing
     may be evicted for it, TemplateError if the template refuses the chat, BadRequest if there is
     nothing to answer or the sinks would fill half of the context. The sequence is unchanged then.
     """
-    if not messages or messages[-1].role is not Role.USER or not messages[-1].content.strip():
+    if not _is_answerable(messages):
         raise BadRequest("There is no message to answer: write one first.")
-    if room.policy.n_sinks > room.capacity // 2:
+    if room.policy.n_sinks > room.max_sinks:
         raise BadRequest(
             f"The first {room.policy.n_sinks:,} tokens cannot all stay: sinks may take half of the "
-            f"context, here {room.capacity // 2:,} tokens."
+            f"context, here {room.max_sinks:,} tokens."
         )
     return _Admission(sequence, messages, prompts, room).carry_out()
+
+
+def _is_answerable(messages: Many[Message]) -> bool:
+    """True for a chat that ends with a message of the user's, or with a reply to one."""
+    if not messages or messages[-1].role is Role.SYSTEM:
+        return False
+    if messages[-1].role is Role.USER:
+        return bool(messages[-1].content.strip())
+    return any(message.role is Role.USER for message in messages) and bool(messages[-1].content)
 
 
 class _Admission:
@@ -86,6 +78,8 @@ class _Admission:
         self.messages = messages
         self.prompts = prompts
         self.room = room
+        self.n_asked = len(messages) - (messages[-1].role is Role.ASSISTANT)
+        """Messages before the reply, and so its index."""
         self.matched = self._matching_spans()
 
     def carry_out(self) -> Admitted:
@@ -99,11 +93,35 @@ class _Admission:
         first = self.ledger.spans[self.matched - 1].message + 1 if self.matched else 0
         if not first:
             return self._why_unknown()
-        known_end = self.ledger.span_end(self.matched - 1)
-        if self.sequence.n_skipped and known_end <= self._window_start():
-            return f"{self._edited(first)}, and what came before it had left the cache"
-        pins = self._pins(first)
-        return pins if isinstance(pins, str) else self._append(first, known_end, pins)
+        text_end = self.ledger.spans[self.matched - 1].text_end if first > self.n_asked else None
+        known_end = text_end or self.ledger.span_end(self.matched - 1)
+        if self.sequence.n_skipped and known_end <= self.ledger.window_start:
+            return "what the reply goes on from had left the cache" if text_end else self._why_lost(first)
+        pins = self._pins(min(first, self.n_asked))
+        if isinstance(pins, str):
+            return pins
+        return self._go_on(text_end, pins) if text_end else self._append(first, known_end, pins)
+
+    def _go_on(self, text_end: int, pins: Pins) -> Admitted | str | None:
+        """Go on from the last token of the reply as it was chosen; else why that cannot be."""
+        ledger, reply = self.ledger, self.ledger.spans[self.matched - 1]
+        last = text_end - 1  # evaluated again if it was evaluated: its logits are needed
+        undecoded = min(last, ledger.end_decoded)
+        occupancy = self._occupancy_before(last, pins, begins_turn=False)
+        n_coming = text_end - undecoded
+        if occupancy.sinks + n_coming > self.room.capacity:
+            return None
+        if self.room.policy.policy is Policy.STOP and occupancy.resident + n_coming > self.room.capacity:
+            raise ContextFull(len(self.messages), self.room.capacity)
+        token = ledger.ids[last]
+        half_character = self.sequence.half_character if self.matched == len(ledger.spans) else b""
+        if not self.sequence.truncate(last):
+            return "model cannot shift"
+        ledger.append([token])
+        self.matched -= 1  # the reply's span is written anew, as one that still grows
+        self._record(reply.start, [Part(reply.message, [token])], pins)
+        self.sequence.pending = [(undecoded, len(ledger))]
+        return Admitted(0, None, half_character)
 
     def _append(self, first: int, known_end: int, pins: Pins) -> Admitted | str | None:
         """Append the messages from `first` on behind `known_end`; else why that cannot be."""
@@ -115,7 +133,7 @@ class _Admission:
         ids = [*closing, *chain.from_iterable(part.ids for part in parts)]
         cut = known_end + min(ledger.common_prefix(known_end, ids), len(ids) - 1)
         undecoded = min(cut, ledger.end_decoded)
-        occupancy = self._occupancy_before(cut, pins, begins_turn=first < len(messages))
+        occupancy = self._occupancy_before(cut, pins, begins_turn=first < self.n_asked)
         n_coming = known_end + len(ids) - undecoded
         if occupancy.sinks + n_coming + self.room.reserve > self.room.capacity:
             return None  # a new choice of turns may fit, or tells what does not
@@ -123,7 +141,7 @@ class _Admission:
         obstacle = self._obstacle(first, known_end, undecoded, plan)
         if obstacle:
             return obstacle
-        reason = self._why_shortened(cut, first)
+        reason = None if cut == known_end + len(ids) - 1 else self._why_shortened(cut, first)
         if not self.sequence.truncate(cut) or not self.sequence.evict(plan):
             return "model cannot shift"
         ledger.append(ids[cut - known_end :])
@@ -133,8 +151,8 @@ class _Admission:
 
     def _obstacle(self, first: int, known_end: int, undecoded: int, plan: Many[Interval]) -> str | None:
         """What stands against going on from the cells that are there."""
-        question = self.ledger.spans[self.matched - 1].start if first == len(self.messages) else known_end
-        if _size(self.ledger.resident_in(question, undecoded)) < undecoded - question:
+        question = self.ledger.spans[self.matched - 1].start if first == self.n_asked else known_end
+        if self.ledger.n_resident_in(question, undecoded) < undecoded - question:
             return "the message to answer had lost its beginning to a long reply"
         return self.room.why_not if plan and not self.room.keeps_cells else None
 
@@ -146,16 +164,18 @@ class _Admission:
             else:
                 is_there = span.message < len(self.messages)
                 matches = is_there and self.sequence.seen.get(span.message) == self.messages[span.message]
+                matches = matches and self._can_follow(count)
             if not matches:
                 return count
         return len(self.ledger.spans)
 
-    def _window_start(self) -> int:
-        """Offset of the first resident token behind the last gap that eviction left."""
-        runs = self.ledger.runs
-        ends = [0, *(run.end for run in runs)]
-        gaps = [run.start for before, run in zip(ends, runs, strict=False) if before < run.start]
-        return gaps[-1] if gaps else self.ledger.end_decoded
+    def _can_follow(self, number: int) -> bool:
+        """True if what comes next may stand behind the tokens of span `number`."""
+        span = self.ledger.spans[number]
+        if span.message < self.n_asked:  # a turn is not closed in the middle of a character
+            return not self.sequence.half_character or number < len(self.ledger.spans) - 1
+        # What was rendered as a whole was closed, and perhaps changed, by the template.
+        return span.text_end is not None
 
     def _occupancy_before(self, cut: int, pins: Pins, begins_turn: bool) -> Occupancy:
         """The occupancy as it will be after truncation at `cut`; an empty last turn stands for a new one."""
@@ -177,36 +197,28 @@ class _Admission:
     def _pins(self, first: int) -> Pins | str:
         """Which pins hold now; a sentence if one of them has to be read again."""
         before = self.sequence.pins
-        wanted = frozenset(index for index, message in enumerate(self.messages) if message.pinned)
+        wanted = frozenset(i for i, message in enumerate(self.messages[: self.n_asked]) if message.pinned)
         kept = before.accepted & wanted
         refused = before.refused & wanted if kept == before.accepted else frozenset()
         spans = {span.message: number for number, span in enumerate(self.ledger.spans[: self.matched])}
-        n_pinned = sum(self._size_of(spans[index]) for index in kept if index in spans)
+        n_pinned = sum(self.ledger.size_of(spans[index]) for index in kept if index in spans)
         for index in sorted(wanted - kept - refused):
             if index >= first:
                 continue  # it is new; it becomes a sink at the next turn
             span = spans.get(index)
-            if span is None or not self._is_resident(span):
+            if span is None or not self.ledger.is_whole(span):
                 return f"message {self._number(index)} was pinned"
-            n_pinned += self._size_of(span)
-            if n_pinned + self._n_system() <= self.room.capacity // 2:
+            n_pinned += self.ledger.size_of(span)
+            if n_pinned + self._n_system() <= self.room.max_sinks:
                 kept |= {index}
             else:
-                n_pinned -= self._size_of(span)
+                n_pinned -= self.ledger.size_of(span)
                 refused |= {index}
         return Pins(kept, refused)
 
-    def _size_of(self, span: int) -> int:
-        return self.ledger.span_end(span) - self.ledger.spans[span].start
-
-    def _is_resident(self, span: int) -> bool:
-        start, end = self.ledger.spans[span].start, self.ledger.span_end(span)
-        decoded_end = min(end, max(start, self.ledger.end_decoded))
-        return _size(self.ledger.resident_in(start, decoded_end)) == decoded_end - start
-
     def _n_system(self) -> int:
         return sum(
-            self._size_of(number)
+            self.ledger.size_of(number)
             for number, span in enumerate(self.ledger.spans[: self.matched])
             if self._is_system(span.message)
         )
@@ -223,9 +235,7 @@ class _Admission:
 
     def _rebuild(self, reason: str | None) -> Admitted:
         """Read the sinks and the newest turns that fit."""
-        selection = select(
-            self.messages, self.prompts, self.room.capacity, self.room.reserve, self.room.policy
-        )
+        selection = select(self.messages, self.prompts, self.room)
         if selection.left_out and self.room.policy.policy is Policy.STOP:
             raise ContextFull(len(self.messages), self.room.capacity)
         evicted = self._no_longer_resident({part.message for part in selection.parts})
@@ -237,18 +247,17 @@ class _Admission:
     def _no_longer_resident(self, kept: set[int]) -> int:
         """Tokens in the cache of messages that are still in the chat, but not among `kept`."""
         ledger = self.ledger
-        gone = (
-            (span.start, ledger.span_end(number))
+        return sum(
+            ledger.n_resident_in(span.start, ledger.span_end(number))
             for number, span in enumerate(ledger.spans[: self.matched])
             if span.message not in kept
         )
-        return sum(_size(ledger.resident_in(start, end)) for start, end in gone)
 
     def _record(self, start: int, parts: Many[Part], pins: Pins) -> None:
         """Write down whose tokens stand where from the first span that does not match on."""
         spans, first = self.ledger.spans, parts[0].message
         del spans[self.matched :]
-        self.sequence.pins = pins
+        self.sequence.pins, self.sequence.half_character = pins, b""
         self.sequence.seen = {i: message for i, message in self.sequence.seen.items() if i < first}
         for part in parts:
             index = part.message
@@ -263,7 +272,11 @@ class _Admission:
     def _why_unknown(self) -> str | None:
         if len(self.ledger):
             return "edited the system prompt"
-        return "the chat was not in the cache" if len(self.messages) > 2 else None
+        is_first = len(self.messages) <= 2 and self.n_asked == len(self.messages)
+        return None if is_first else "the chat was not in the cache"
+
+    def _why_lost(self, first: int) -> str:
+        return f"{self._edited(first)}, and what came before it had left the cache"
 
     def _why_shortened(self, cut: int, first: int) -> str | None:
         """Why decoded tokens are given up; None for a turn, or a reply made again."""
@@ -280,5 +293,5 @@ class _Admission:
         return index + (self.messages[0].role is not Role.SYSTEM)
 
 
-def _size(intervals: Many[Interval]) -> int:
-    return sum(end - start for start, end in intervals)
+def _size(plan: Many[Interval]) -> int:
+    return sum(end - start for start, end in plan)

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from engine.chat.prompt import PromptBuilder
 from engine.decoding import view
-from engine.decoding.admission import Room
 from engine.decoding.kv_window import plan_eviction
 from engine.decoding.pool import SequencePool
 from engine.decoding.reply import Reply
+from engine.decoding.room import Room
 from engine.decoding.sequence import Sequence
 from engine.errors import BugError
 from engine.llama.context import Context
@@ -93,14 +93,14 @@ class CacheKeeper:
     def view(self, sequence: Sequence, reply: Reply) -> CacheView:
         """What the model sees of the chat that is being answered; the reply is its last message."""
         room = self._whole_room(reply.request.cache)
-        return view.of_sequence(sequence, reply.request.chat_id, len(reply.request.messages) + 1, room)
+        return view.of_sequence(sequence, reply.request.chat_id, reply.index + 1, self._prompts, room)
 
     def look(self, question: LookAt) -> CacheView:
         """What the model sees of a chat, or will see with its next message."""
         room = self._whole_room(question.cache)
         sequence = self._pool.find(question.chat_id)
         if sequence and view.is_current(sequence, question.messages):
-            return view.of_sequence(sequence, question.chat_id, len(question.messages), room)
+            return view.of_sequence(sequence, question.chat_id, len(question.messages), self._prompts, room)
         return view.forecast(question, self._prompts, room)
 
     def _whole_room(self, policy: CachePolicy) -> Room:

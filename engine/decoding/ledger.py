@@ -25,12 +25,15 @@ class Span:
 
     `message` is its index in the chat, -1 for what a template puts before the first message.
     `is_sink` spans are never evicted. `starts_turn` marks a user's message: turns are evicted whole.
+    `text_end`: of a reply, the offset behind the last token that the model chose, before anything
+    closed it; None for what was rendered as a whole.
     """
 
     start: int
     message: int
     is_sink: bool = False
     starts_turn: bool = False
+    text_end: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,13 @@ class Ledger:
         """Offset behind the last token that is in the cache."""
         return self.runs[-1].end if self.runs else 0
 
+    @property
+    def window_start(self) -> int:
+        """Offset of the first resident token behind the last gap that eviction left."""
+        ends = [0, *(run.end for run in self.runs)]
+        gaps = [run.start for before, run in zip(ends, self.runs, strict=False) if before < run.start]
+        return gaps[-1] if gaps else self.end_decoded
+
     def span_end(self, index: int) -> int:
         """Offset behind the last token of span `index`."""
         return self.spans[index + 1].start if index + 1 < len(self.spans) else len(self.ids)
@@ -101,6 +111,20 @@ class Ledger:
         """The parts of [start, end) that are in the cache."""
         clipped = ((max(run.start, start), min(run.end, end)) for run in self.runs)
         return [(low, high) for low, high in clipped if low < high]
+
+    def n_resident_in(self, start: int, end: int) -> int:
+        """How many of the tokens [start, end) are in the cache."""
+        return sum(high - low for low, high in self.resident_in(start, end))
+
+    def size_of(self, index: int) -> int:
+        """Tokens of span `index`."""
+        return self.span_end(index) - self.spans[index].start
+
+    def is_whole(self, index: int) -> bool:
+        """True if all tokens of span `index` that were ever decoded are in the cache."""
+        start, end = self.spans[index].start, self.span_end(index)
+        decoded_end = min(end, max(start, self.end_decoded))
+        return self.n_resident_in(start, decoded_end) == decoded_end - start
 
     def common_prefix(self, offset: int, ids: Sequence[int]) -> int:
         """How many of `ids` equal the tokens from `offset` on."""

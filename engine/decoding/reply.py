@@ -7,24 +7,37 @@ Times are the worker's own, from `time.perf_counter`. Knows nothing about the ca
 from __future__ import annotations
 
 import time
+from bisect import bisect_right
 from collections.abc import Sequence as Many
 
 from engine.chat.text_stream import TextStream
 from engine.llama.model import Model
 from engine.llama.sampler import Sampler
-from engine.protocol import FinishReason, Generate, TurnStats
+from engine.protocol import (
+    ErrorReport,
+    Finished,
+    FinishReason,
+    Generate,
+    PrefillProgress,
+    Role,
+    TurnStats,
+)
+from engine.thinking import ThoughtWatch
 
 
 class Reply:
     """The state of one `Generate` from its receipt to its end. `close` frees the sampler.
 
-    `reused`, `prefilled` and `evicted` count tokens of this turn; `to_prefill` is what admission
-    queued. `shifted` and `reevaluated_because` tell what became of the cells. `reason` is set once the
-    reply has to end.
+    `index` is that of the reply's message in the chat, `before` its text that it goes on from.
+    `reused`, `prefilled`, `evicted` and `generated` count tokens of this turn. `shifted` and
+    `reevaluated_because` tell what became of the cells. `reason` is set once the reply has to end.
     """
 
     def __init__(self, request: Generate, model: Model) -> None:
         self.request = request
+        goes_on = bool(request.messages) and request.messages[-1].role is Role.ASSISTANT
+        self.index = len(request.messages) - goes_on
+        self.before = request.messages[-1].content if goes_on else ""
         self._model = model
         self._banned = model.end_of_generation_tokens() if request.ignore_eos else ()
         self.sampler = Sampler(request.sampling, model.n_vocab, self._banned)
@@ -32,8 +45,12 @@ class Reply:
         self.reason: FinishReason | None = None
         self.shifted = False
         self.reevaluated_because: str | None = None
-        self.reused = self.prefilled = self.to_prefill = self.evicted = self.generated = 0
+        self.reused = self.prefilled = self.evicted = self.generated = 0
         self._bytes = bytearray()
+        self._ends = [0]  # where the tokens' bytes begin in `_bytes`, and where each token's end
+        self._thought = ThoughtWatch()
+        self._thought.push(self.before)
+        self._thought_seconds: float | None = None
         self._received = time.perf_counter()
         self._first_token: float | None = None
         self._prefill_seconds = 0.0
@@ -92,7 +109,18 @@ class Reply:
             shifted=self.shifted,
             reevaluated_because=self.reevaluated_because,
             resident_from_message=first_seen,
+            thinking_ms=None if self._thought_seconds is None else self._thought_seconds * 1000,
         )
+
+    def progress(self, n_left: int) -> PrefillProgress:
+        """How far the prompt is read, of which `n_left` tokens are not."""
+        seconds = n_left * self._prefill_seconds / self.prefilled if self.prefilled else None
+        return PrefillProgress(self.request.request_id, self.prefilled, self.prefilled + n_left, seconds)
+
+    def finished(self, stats: TurnStats, error: ErrorReport | None = None) -> Finished:
+        """The event that ends it."""
+        reason = self.reason or FinishReason.ERROR
+        return Finished(self.request.request_id, reason, self.stream.text, stats, error)
 
     # --- tokens ---
 
@@ -112,22 +140,58 @@ class Reply:
         self.generated += 1
         piece = self._model.piece(token)
         self._bytes += piece
+        self._ends.append(len(self._bytes))
         text = self.stream.push(piece)
+        self._follow_thought(text)
         if self.stream.stopped:
             return text + self.end(FinishReason.STOP)
         if self.request.max_tokens is not None and self.generated >= self.request.max_tokens:
             return text + self.end(FinishReason.LENGTH)
         return text
 
+    def resume(self, half_character: bytes) -> None:
+        """The tokens that this reply goes on from ended with these bytes, which were not shown."""
+        self._bytes += half_character
+        self._ends = [len(half_character)]
+        self.stream.push(half_character)
+
     @property
-    def is_verbatim(self) -> bool:
-        """True if the text is just what the tokens say: nothing was cut off at a stop string."""
-        return self.stream.text.encode("utf-8", "replace") == self._bytes
+    def half_character(self) -> bytes:
+        """The bytes at the end of the tokens that are not shown, for want of the rest of a character."""
+        return b"" if self.stream.stopped else bytes(self._bytes[len(self._shown) :])
+
+    @property
+    def n_surplus(self) -> int | None:
+        """How many of the last tokens have to go so that the others say just the text; None if no number does.
+
+        Half a character may stand behind the text.
+        """
+        if not self._bytes.startswith(self._shown):
+            return None  # bytes that are no UTF-8 are shown as U+FFFD
+        if not self.stream.stopped:
+            return 0
+        count = bisect_right(self._ends, len(self._shown))
+        is_border = count > 0 and self._ends[count - 1] == len(self._shown)
+        return len(self._ends) - count if is_border else None
+
+    @property
+    def _shown(self) -> bytes:
+        return self.stream.text.encode("utf-8", "replace")
 
     def end(self, reason: FinishReason) -> str:
         """End the reply; returns the text that was held back until now."""
         self.reason = reason
-        return self.stream.finish()
+        text = self.stream.finish()
+        self._follow_thought(text)
+        return text
+
+    def _follow_thought(self, text: str) -> None:
+        """Measure up to the token that ends the thought, or up to the last one while it is open."""
+        if self._thought.is_over:
+            return
+        self._thought.push(text)
+        if self._first_token and (self._thought.is_over or (self._thought.is_open and self.reason)):
+            self._thought_seconds = time.perf_counter() - self._first_token
 
 
 def _rate(count: int, seconds: float) -> float | None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import replace
 
 from engine.chat.prompt import PromptBuilder
 from engine.decoding import admission
@@ -20,6 +20,7 @@ from engine.decoding.cache_keeper import CacheKeeper
 from engine.decoding.pool import SequencePool
 from engine.decoding.reply import Reply
 from engine.decoding.sequence import Sequence
+from engine.decoding.share import Share
 from engine.decoding.slices import SliceSize
 from engine.decoding.throughput import Throughput
 from engine.errors import ContextFull, PromptTooLong, WeirError
@@ -35,21 +36,10 @@ from engine.protocol import (
     FinishReason,
     Generate,
     LookAt,
-    Message,
     PrefillProgress,
     Role,
     TextDelta,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class _Share:
-    """A sequence's part of a batch: offsets [start, end), and the last one's index if it has logits."""
-
-    sequence: Sequence
-    start: int
-    end: int
-    output: int | None
 
 
 class Scheduler:
@@ -73,7 +63,10 @@ class Scheduler:
     # --- requests ---
 
     def submit(self, request: Generate) -> None:
-        """Queue a request; `step` answers it."""
+        """Queue a request; `step` answers it. A last reply without any text is answered, not gone on with."""
+        messages = request.messages
+        if messages and messages[-1].role is Role.ASSISTANT and not messages[-1].content:
+            request = replace(request, messages=messages[:-1])
         self._waiting.append(Reply(request, self._model))
 
     def cancel(self, request_id: int) -> None:
@@ -130,10 +123,12 @@ class Scheduler:
     # --- the heart ---
 
     def step(self) -> list[Event]:
-        """Do one decode's worth of work; returns what happened."""
+        """Do one decode's worth of work at most; returns what happened."""
         events: list[Event] = []
         self._end_cancelled(events)
         self._admit(events)
+        if any(isinstance(event, PrefillProgress) for event in events):
+            return events  # a long prompt is told of before its first slice, which may take a while
         shares = self._fill_batch(events)
         if shares:
             started = time.perf_counter()
@@ -164,11 +159,14 @@ class Scheduler:
         self._pool.make_free(sequence.n_pending + room.reserve, keep=sequence)
         sequence.reply = self.newest_reply = reply
         reply.evicted, reply.reevaluated_because = admitted.evicted, admitted.reason
-        reply.reused, reply.to_prefill = sequence.ledger.n_resident, sequence.n_pending
+        reply.resume(admitted.half_character)
+        reply.reused = sequence.ledger.n_resident
         reply.show_prompt(sequence.ledger.ids)
         if reply.evicted:
             self._keeper.tell_eviction(sequence, reply, reply.evicted, events)
         events.append(self._keeper.view(sequence, reply))
+        if sequence.n_pending > self._slice.size(beside_replies=False):
+            events.append(reply.progress(sequence.n_pending))
         return True
 
     def _refuse(self, reply: Reply, error: WeirError, events: list[Event]) -> None:
@@ -182,15 +180,15 @@ class Scheduler:
 
     # --- one batch ---
 
-    def _fill_batch(self, events: list[Event]) -> list[_Share]:
+    def _fill_batch(self, events: list[Event]) -> list[Share]:
         self._batch.clear()
-        shares: list[_Share] = []
+        shares: list[Share] = []
         # Tokens of replies first: they are one each, and a prompt's slice takes what is left.
         for sequence in sorted(self._pool.active, key=lambda sequence: sequence.n_pending):
             decoding_others = any(share.sequence.reply and share.sequence.reply.decoding for share in shares)
             limit = min(self._slice.size(decoding_others), self._batch.capacity - len(self._batch))
             if limit > 0 and self._has_room(sequence, min(limit, sequence.n_pending), events):
-                shares.append(self._take(sequence, limit))
+                shares.append(Share.take(self._batch, sequence, limit))
         return shares
 
     def _has_room(self, sequence: Sequence, n_coming: int, events: list[Event]) -> bool:
@@ -202,24 +200,9 @@ class Scheduler:
             self._fail(sequence, "the other chats need the rest of the context", events)
         return end is None
 
-    def _take(self, sequence: Sequence, limit: int) -> _Share:
-        """Put the next pending tokens of `sequence` into the batch."""
-        start, end = sequence.pending[0]
-        end = min(end, start + limit)
-        is_last = len(sequence.pending) == 1 and end == sequence.pending[0][1]
-        position = sequence.ledger.next_position
-        output = None
-        for offset in range(start, end):
-            wants_logits = is_last and offset == end - 1
-            index = self._batch.add(
-                sequence.ledger.ids[offset], position + offset - start, sequence.seq_id, wants_logits
-            )
-            output = index if wants_logits else None
-        return _Share(sequence, start, end, output)
-
     # --- after the decode ---
 
-    def _settle(self, shares: list[_Share], status: int, started: float, events: list[Event]) -> None:
+    def _settle(self, shares: list[Share], status: int, started: float, events: list[Event]) -> None:
         if status != 0:
             for share in shares:
                 self._fail(share.sequence, f"llama.cpp could not evaluate the tokens (code {status})", events)
@@ -230,19 +213,16 @@ class Scheduler:
         for share in shares:
             self._take_token(share.sequence, tokens[share.sequence.seq_id], events)
 
-    def _advance(self, share: _Share) -> int | None:
+    def _advance(self, share: Share) -> int | None:
         """Book the share's tokens as decoded; returns the token that was sampled after them."""
-        sequence = share.sequence
-        sequence.ledger.mark_decoded(share.start, share.end)
-        _start, end = sequence.pending.pop(0)
-        if share.end < end:
-            sequence.pending.insert(0, (share.end, end))
-        if share.output is None or sequence.reply is None:
+        share.book()
+        reply = share.sequence.reply
+        if share.output is None or reply is None:
             return None
-        return sequence.reply.sampler.sample(self._context, share.output)
+        return reply.sampler.sample(self._context, share.output)
 
     def _account(
-        self, shares: list[_Share], tokens: dict[int, int | None], seconds: float, events: list[Event]
+        self, shares: list[Share], tokens: dict[int, int | None], seconds: float, events: list[Event]
     ) -> None:
         n_sampled = 0
         for share in shares:
@@ -256,7 +236,7 @@ class Scheduler:
             else:
                 reply.count_prefill(n_tokens, seconds)
                 self._slice.measured(n_tokens, seconds)
-                events.append(PrefillProgress(reply.request.request_id, reply.prefilled, reply.to_prefill))
+                events.append(reply.progress(share.sequence.n_pending))
         if n_sampled:
             self._throughput.count(n_sampled, seconds)
 
@@ -292,11 +272,7 @@ class Scheduler:
         self._flush(sequence, FinishReason.ERROR, events, ErrorReport(ErrorCode.BUG, message))
 
     def _flush(
-        self,
-        sequence: Sequence,
-        reason: FinishReason,
-        events: list[Event],
-        error: ErrorReport | None = None,
+        self, sequence: Sequence, reason: FinishReason, events: list[Event], error: ErrorReport | None = None
     ) -> None:
         """End a reply from outside: what its stream held back comes first."""
         reply = sequence.reply
@@ -312,9 +288,7 @@ class Scheduler:
         reply = sequence.reply
         if reply is None:
             return
-        if reply.is_verbatim and reply.generated:
-            index = len(reply.request.messages)
-            sequence.seen[index] = Message(Role.ASSISTANT, reply.stream.text)
+        sequence.settle(reply)
         sequence.pending = []
         sequence.reply = None
         reply.close()
@@ -323,6 +297,4 @@ class Scheduler:
         self._pool.release_forgotten()
 
     def _finished(self, reply: Reply, first_seen: int | None, error: ErrorReport | None = None) -> Finished:
-        stats = reply.stats(self.cells_used, self.cells, first_seen)
-        reason = reply.reason or FinishReason.ERROR
-        return Finished(reply.request.request_id, reason, reply.stream.text, stats, error)
+        return reply.finished(reply.stats(self.cells_used, self.cells, first_seen), error)

@@ -12,6 +12,7 @@ from itertools import accumulate, chain, pairwise
 
 from engine.chat.prompt import PREAMBLE, Part, PromptBuilder
 from engine.decoding.kv_window import Occupancy, plan_eviction
+from engine.decoding.room import Room
 from engine.decoding.sequence import Pins
 from engine.errors import PromptTooLong
 from engine.protocol import CachePolicy, Message, Role
@@ -19,7 +20,7 @@ from engine.protocol import CachePolicy, Message, Role
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """`parts` in the order of the chat, the reply's opening last; `left_out`: read, but did not fit."""
+    """`parts` in the order of the chat, the reply's last; `left_out`: read, but did not fit."""
 
     parts: list[Part]
     left_out: list[Part]
@@ -27,24 +28,37 @@ class Selection:
     n_sinks: int
 
 
-def select(
-    messages: Many[Message], prompts: PromptBuilder, capacity: int, reserve: int, policy: CachePolicy
-) -> Selection:
-    """Choose what fits into `capacity` cells, `reserve` of them left free.
+def select(messages: Many[Message], prompts: PromptBuilder, room: Room) -> Selection:
+    """Choose what fits into `room`.
+
+    A reply that is to be gone on with goes without its question if both do not fit.
 
     Raises PromptTooLong if the system prompt or the last turn cannot fit, TemplateError if the
     template refuses the chat.
     """
-    parts = _candidates(messages, prompts, capacity)
-    system = [part for part in parts if _is_system(part, messages, policy)]
-    turns = _turns([part for part in parts if part not in system], messages)
-    pins = _accept_pins(turns[:-1], messages, capacity // 2 - _count(system))
+    parts = _candidates(messages, prompts, room.capacity)
+    system = [part for part in parts if _is_system(part, messages, room.policy)]
+    *older, last = _turns([part for part in parts if part not in system], messages)
+    try:
+        return _choose(parts, system, [*older, last], messages, room)
+    except PromptTooLong:
+        if messages[-1].role is not Role.ASSISTANT or len(last) == 1:
+            raise
+    return _choose(parts, system, [*older, last[:-1], last[-1:]], messages, room)
+
+
+def _choose(
+    parts: Many[Part], system: Many[Part], turns: Many[list[Part]], messages: Many[Message], room: Room
+) -> Selection:
+    """The last of `turns` and as many of the newest others as fit beside what stays."""
+    pins = _accept_pins(turns[:-1], messages, room.max_sinks - _count(system))
     older = [[part for part in turn if part.message not in pins.accepted] for turn in turns[:-1]]
     n_sinks = _count(system) + sum(len(p.ids) for p in parts if p.message in pins.accepted)
-    _require_fit(n_sinks, _count(turns[-1]), capacity, reserve)
+    what = "Your message" if messages[-1].role is Role.USER else "The reply so far"
+    _require_fit(n_sinks, what, _count(turns[-1]), room)
     bounds = list(accumulate(map(_count, older), initial=0))
-    occupancy = Occupancy(capacity, n_sinks, [*pairwise(bounds), (bounds[-1], bounds[-1])])
-    plan = plan_eviction(occupancy, _count(turns[-1]) + reserve)
+    occupancy = Occupancy(room.capacity, n_sinks, [*pairwise(bounds), (bounds[-1], bounds[-1])])
+    plan = plan_eviction(occupancy, _count(turns[-1]) + room.reserve)
     left_out = list(chain.from_iterable(older[: len(plan)]))
     kept = [part for part in parts if part not in left_out]
     return Selection(kept, left_out, pins, n_sinks)
@@ -52,11 +66,12 @@ def select(
 
 def _candidates(messages: Many[Message], prompts: PromptBuilder, capacity: int) -> list[Part]:
     """Parts of the system prompt, the pins, and at least as many of the newest turns as fit."""
-    first, n_tokens = len(messages) - 1, 0
+    question = max(index for index, message in enumerate(messages) if message.role is Role.USER)
+    first, n_tokens = question, 0
     while first > 0 and n_tokens <= capacity:
         first -= 1
         n_tokens += prompts.count(messages[first])
-    while first < len(messages) - 1 and messages[first].role is not Role.USER:
+    while first < question and messages[first].role is not Role.USER:
         first += 1
     older = [i for i in range(first) if messages[i].pinned or messages[i].role is Role.SYSTEM]
     shown = [*older, *range(first, len(messages))]
@@ -71,7 +86,7 @@ def _is_system(part: Part, messages: Many[Message], policy: CachePolicy) -> bool
 
 
 def _turns(parts: Many[Part], messages: Many[Message]) -> list[list[Part]]:
-    """Parts grouped by turn; the last group is the message to answer and the reply's opening."""
+    """Parts grouped by turn; the last group is the message to answer and what there is of the reply."""
     turns: list[list[Part]] = [[]]
     for part in parts:
         is_user = 0 <= part.message < len(messages) and messages[part.message].role is Role.USER
@@ -95,11 +110,11 @@ def _accept_pins(turns: Many[list[Part]], messages: Many[Message], n_free: int) 
     return Pins(frozenset(accepted), frozenset(refused))
 
 
-def _require_fit(n_sinks: int, n_current: int, capacity: int, reserve: int) -> None:
-    if n_sinks + reserve >= capacity:
-        raise PromptTooLong("The system prompt", n_sinks, capacity - reserve - 1)
-    if n_sinks + n_current + reserve > capacity:
-        raise PromptTooLong("Your message", n_current, capacity - reserve - n_sinks)
+def _require_fit(n_sinks: int, what: str, n_current: int, room: Room) -> None:
+    if room.free_beside(n_sinks) <= 0:
+        raise PromptTooLong("The system prompt", n_sinks, room.free_beside(0) - 1)
+    if n_current > room.free_beside(n_sinks):
+        raise PromptTooLong(what, n_current, room.free_beside(n_sinks))
 
 
 def _count(parts: Many[Part]) -> int:

@@ -8,13 +8,13 @@ A cache that cannot do what was asked is cleared, and the caller evaluates again
 from __future__ import annotations
 
 from collections.abc import Sequence as Many
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from engine.decoding.kv_window import Occupancy
 from engine.decoding.ledger import Interval, Ledger
 from engine.errors import BugError
-from engine.protocol import Message
+from engine.protocol import Message, Role
 
 if TYPE_CHECKING:
     from engine.decoding.reply import Reply
@@ -35,7 +35,7 @@ class Sequence:
     `pending`: intervals of token offsets that are still to be decoded, in order. `seen`: for each
     message of the chat whose tokens stand in the ledger exactly, that message. `pins`: the pinned
     ones as they were last dealt with. `reply`: the request that is being answered, None while the
-    sequence is idle.
+    sequence is idle. `half_character`: bytes that the last reply's tokens say behind its text.
     """
 
     def __init__(self, context: Context, seq_id: int, chat_id: str) -> None:
@@ -45,6 +45,7 @@ class Sequence:
         self.ledger = Ledger()
         self.seen: dict[int, Message] = {}
         self.pins = Pins()
+        self.half_character = b""
         self.pending: list[Interval] = []
         self.reply: Reply | None = None
 
@@ -88,6 +89,21 @@ class Sequence:
         kept = {span.message for span in self.ledger.spans}
         self.seen = {index: message for index, message in self.seen.items() if index in kept}
         return self._apply_removal(removed)
+
+    def settle(self, reply: Reply) -> None:
+        """Let the last span be the reply just as its text says it, so that its tokens can be kept.
+
+        Where that cannot be, the next turn reads the reply from its text.
+        """
+        content = reply.before + reply.stream.text
+        if reply.n_surplus is None or not content:
+            self.seen.pop(reply.index, None)
+            return
+        if reply.n_surplus:  # a stop string
+            self.truncate(len(self.ledger) - reply.n_surplus)
+        self.half_character = reply.half_character
+        self.seen[reply.index] = Message(Role.ASSISTANT, content)
+        self.ledger.spans[-1] = replace(self.ledger.spans[-1], text_end=len(self.ledger))
 
     def evict(self, plan: Many[Interval]) -> bool:
         """Take the planned intervals out of the cache. False: everything was cleared instead."""
@@ -154,6 +170,8 @@ class Sequence:
         A sliding-window cache may answer True and be empty afterwards, and a recurrent one may
         ignore a removal in its middle (ggml-org/llama.cpp#9170), so the range is asked for too.
         """
+        if not positions:
+            return True  # a recurrent state has one position, which is not the range that is expected
         done = all(self._context.remove(self.seq_id, start, end) for start, end in positions)
         if done and self._context.position_range(self.seq_id) == self._expected_range():
             return True

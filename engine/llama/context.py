@@ -17,6 +17,7 @@ import llama_cpp.llama_cpp as llama
 import numpy as np
 
 from engine.errors import BadRequest, BugError, ModelLoadError
+from engine.llama.buffers import read_sizes
 from engine.llama.model import Model, last_error
 from engine.protocol import KVType
 
@@ -83,6 +84,8 @@ class Batch:
 class Context:
     """The KV cache of `n_ctx` cells (llama.cpp rounds up to 256) and its compute buffers.
 
+    `buffers` tells where they lie.
+
     Raises ModelLoadError if llama.cpp cannot make it, most often for want of memory.
     """
 
@@ -102,6 +105,7 @@ class Context:
         self.n_batch = int(llama.llama_n_batch(self._handle))
         self.n_threads = params.n_threads
         self._n_vocab = model.n_vocab
+        self.buffers = read_sizes(model.backend.log)
         sizes = _kv_sizes(model)
         self.kv_bytes = sum(n_bytes for n_bytes, _cells in sizes) if sizes else None
         self.swa_extra_bytes = _swa_extra(sizes, model, params) if params.swa_full and model.n_swa else 0

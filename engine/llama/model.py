@@ -7,15 +7,18 @@ about contexts, caches or chat templates.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import llama_cpp.llama_cpp as llama
 
 from engine.errors import ModelLoadError
 from engine.llama.backend import Backend
+from engine.llama.buffers import read_sizes
+from engine.llama.long_runs import without_long_runs
 
 _UNKNOWN_OR_CONTROL = (1 << 1) | (1 << 3)  # enum llama_token_attr: what parse_special=False skips
+_BPE = 2  # enum llama_vocab_type
 
 
 class Model:
@@ -23,6 +26,7 @@ class Model:
 
     `on_progress` gets fractions from 0 to 1 during the load. With `dry_run` only the metadata and
     the vocabulary are read and no weights are allocated; such a model can tokenize, not decode.
+    `buffers` tells where the weights lie.
 
     Raises ModelLoadError with llama.cpp's own reason. A file that breaks an assertion in llama.cpp
     ends the process: load untrusted files in a process that may die.
@@ -36,6 +40,7 @@ class Model:
         on_progress: Callable[[float], None] = lambda _fraction: None,
         dry_run: bool = False,
     ) -> None:
+        backend.log.clear()
         backend.errors.clear()
         params = llama.llama_model_default_params()
         params.n_gpu_layers = n_gpu_layers
@@ -51,7 +56,9 @@ class Model:
             )
         self.backend = backend
         self.path = path
+        self.buffers = read_sizes(backend.log)
         self._vocab = llama.llama_model_get_vocab(self._handle)
+        self._is_bpe = llama.llama_vocab_type(self._vocab) == _BPE
         self._pieces: dict[int, bytes] = {}
 
     def close(self) -> None:
@@ -152,6 +159,24 @@ class Model:
 
         With `parse_special` False nothing in the text can become a control token.
         """
+        return [token for piece in self._safe_pieces(text) for token in self._tokenize(piece, parse_special)]
+
+    def count(self, text: str) -> int:
+        """How many tokens `tokenize` makes of `text` without special ones.
+
+        May be called from another thread than the rest: llama.cpp's tokenizer is thread-safe, by its header.
+        """
+        return sum(map(self._count, self._safe_pieces(text)))
+
+    def _safe_pieces(self, text: str) -> Iterable[str]:
+        # Other kinds of vocabulary use no regular expressions, and some put a space before each piece.
+        return without_long_runs(text) if self._is_bpe else (text,)
+
+    def _count(self, text: str) -> int:
+        data = text.encode("utf-8", "replace")
+        return -int(llama.llama_tokenize(self._vocab, data, len(data), None, 0, False, False))
+
+    def _tokenize(self, text: str, parse_special: bool) -> list[int]:
         data = text.encode("utf-8", "replace")
         capacity = len(data) + 16  # a token covers at least a byte; prefixes add a few
         ids = (llama.llama_token * capacity)()

@@ -122,6 +122,8 @@ class Gauges:
     `decode_tps`: tokens over decode time in the last second, None when nothing is being decoded.
     `prefill_tps` and `ttft_ms`: of the newest turn, None until they are known.
     `kv_bytes_used`: bytes of the live cells, of `kv_bytes` in all.
+    `rss_file_bytes`: of `rss_bytes`, pages of files, which the system counts as available; None where it
+    does not say.
     """
 
     decode_tps: float | None
@@ -133,6 +135,7 @@ class Gauges:
     kv_bytes: int | None
     rss_bytes: int
     devices: tuple[DeviceMemory, ...]
+    rss_file_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

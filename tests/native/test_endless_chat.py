@@ -122,6 +122,45 @@ def test_the_sliding_window_cache_without_all_cells_is_read_again_not_trusted(ge
         fresh.close()
 
 
+def test_a_recurrent_state_reads_only_new_tokens_while_it_fits(mamba_model: Path) -> None:
+    with loaded(mamba_model) as model:
+        engine = LocalEngine(model, 512)
+        messages = [user("Hello")]
+        messages += [assistant(engine.ask(messages, max_tokens=10, ignore_eos=True).text), user("And?")]
+        own = sum(len(part.ids) for part in engine.prompts.rest(messages, 2)) + len(engine.prompts.closing)
+        stats = engine.ask(messages, max_tokens=10, ignore_eos=True).stats
+        assert (stats.tokens_prefilled, stats.reevaluated_because) == (own + 1, None)
+        engine.close()
+
+
+# --- a long prompt --------------------------------------------------------------------------------
+
+
+def test_a_long_prompt_is_told_of_before_it_is_read_and_then_with_the_time_that_is_left(
+    local: MakeEngine,
+) -> None:
+    engine = local(2048)
+    engine.submit([user(LOREM * 60)], max_tokens=1)
+    first = [event for event in engine.scheduler.step() if isinstance(event, PrefillProgress)]
+    assert engine.scheduler.cells_used == 0
+    n_total = first[0].n_total
+    assert first == [PrefillProgress(1, 0, n_total, None)] and n_total > 900
+    told = [event for event in engine.run() if isinstance(event, PrefillProgress)]
+    assert {event.n_total for event in told} == {n_total}
+    done = [event.n_done for event in told]
+    assert len(done) > 2 and done == sorted(done) and done[-1] == n_total
+    assert told[0].seconds_left and told[0].seconds_left > 0 and told[-1].seconds_left == 0
+    speed = [(n_total - event.n_done) / event.seconds_left for event in told[:-1] if event.seconds_left]
+    assert all(50 < tps < 20_000 for tps in speed)
+
+
+def test_a_short_prompt_is_read_without_a_word_before(local: MakeEngine) -> None:
+    engine = local(512)
+    engine.submit([user("Hello")], max_tokens=1)
+    told = [event for event in engine.run() if isinstance(event, PrefillProgress)]
+    assert len(told) == 1 and told[0].n_done == told[0].n_total
+
+
 # --- Stop -----------------------------------------------------------------------------------------
 
 

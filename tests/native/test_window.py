@@ -57,9 +57,9 @@ class Desk:
 
     @property
     def messages(self) -> list[StoredMessage]:
-        assert self.weir.store and self.weir.controller
-        chat = self.weir.controller.open_chat_id
-        return self.weir.store.messages(chat) if chat else []
+        assert self.weir.open
+        chat = self.weir.open.controller.open_chat_id
+        return self.weir.open.store.messages(chat) if chat else []
 
     @property
     def shown(self) -> list[str]:
@@ -125,9 +125,9 @@ def test_send_stream_and_reopen_after_a_restart(start: Callable[[], Desk]) -> No
     desk.close()
 
     again = start()
-    assert again.weir.controller
-    (chat,) = again.weir.store.list_chats() if again.weir.store else []
-    again.weir.controller.open(chat.id)
+    assert again.weir.open
+    (chat,) = again.weir.open.store.list_chats()
+    again.weir.open.controller.open(chat.id)
     assert again.shown == [question.content, reply.content]
     again.type("And one more?")
     again.wait(lambda: len(again.messages) == 4 and again.reply_is_done())
@@ -181,8 +181,8 @@ def test_closing_in_the_middle_of_a_reply_is_quick_and_keeps_the_text(start: Cal
     desk.wait(desk.reply_grows)
     assert desk.close() < 2
     again = start()
-    assert again.weir.controller and again.weir.store
-    again.weir.controller.open(again.weir.store.list_chats()[0].id)
+    assert again.weir.open
+    again.weir.open.controller.open(again.weir.open.store.list_chats()[0].id)
     assert again.messages[-1].state is MessageState.INTERRUPTED and len(again.messages[-1].content) > 10
 
 

@@ -44,8 +44,8 @@ class Desk:
         qtbot.addWidget(self.weir.window)
         self.weir.show()
         self.wait(lambda: self.weir.loader.info is not None)
-        assert self.weir.pins
-        self.weir.pins.notice.connect(self.notices.append)
+        assert self.weir.open
+        self.weir.open.pins.notice.connect(self.notices.append)
 
     def _on_event(self, event: Event) -> None:
         if isinstance(event, CacheView):
@@ -61,13 +61,13 @@ class Desk:
         self.wait_until_idle()
 
     def wait_until_idle(self) -> None:
-        sights, controller = self.weir.sights, self.weir.controller
-        assert sights and controller
+        assert self.weir.open
+        sights, controller = self.weir.open.sights, self.weir.open.controller
         self.wait(lambda: controller.open_chat_id and sights.is_settled(controller.open_chat_id))
 
     def open_first_chat(self) -> None:
-        assert self.weir.controller and self.weir.store
-        self.weir.controller.open(self.weir.store.list_chats()[0].id)
+        assert self.weir.open
+        self.weir.open.controller.open(self.weir.open.store.list_chats()[0].id)
         self.wait_until_idle()
 
     @property
@@ -133,8 +133,8 @@ def test_line_stands_where_the_engine_says_also_after_a_restart(start: Callable[
 def test_pinned_message_stays_seen_above_the_line(start: Callable[[], Desk]) -> None:
     desk = start()
     desk.ask("The code word is PELICAN-7.")
-    assert desk.weir.pins
-    desk.weir.pins.set_pinned(desk.shown[0].id, True)
+    assert desk.weir.open
+    desk.weir.open.pins.set_pinned(desk.shown[0].id, True)
     desk.wait_until_idle()
     for turn in range(N_TURNS):
         desk.ask(QUESTION.format(turn))
@@ -142,7 +142,7 @@ def test_pinned_message_stays_seen_above_the_line(start: Callable[[], Desk]) -> 
     assert desk.presence(0) is Presence.STILL_SEEN
     assert desk.presence(1) is Presence.UNSEEN
     assert desk.notices == []
-    desk.weir.pins.set_pinned(desk.shown[0].id, False)
+    desk.weir.open.pins.set_pinned(desk.shown[0].id, False)
     desk.wait_until_idle()
     assert desk.presence(0) is Presence.UNSEEN
 
@@ -153,14 +153,14 @@ def test_edit_again_and_a_larger_context_move_the_line_by_what_the_engine_says(
     desk = start()
     for turn in range(N_TURNS):
         desk.ask(QUESTION.format(turn))
-    assert desk.weir.controller
+    assert desk.weir.open
     line = desk.line
-    desk.weir.controller.again()
+    desk.weir.open.controller.again()
     desk.wait_until_idle()
     assert len(desk.shown) == 2 * N_TURNS
     assert line <= desk.line == desk.views[-1].first_seen
     edited = desk.shown[line - 2 + line % 2]  # a user message that the model does not see any more
-    desk.weir.controller.begin_edit(edited.id)
+    desk.weir.open.controller.begin_edit(edited.id)
     desk.weir.window.composer.edit.set_text("Let us speak of lakes instead.")
     QTest.keyClick(desk.weir.window.composer.edit, Qt.Key.Key_Return)
     desk.wait_until_idle()

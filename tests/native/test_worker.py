@@ -16,6 +16,8 @@ from engine.client import probe_backend
 from engine.errors import EngineGone
 from engine.protocol import (
     Cancel,
+    CountTokens,
+    DeviceBuffers,
     EngineDied,
     ErrorCode,
     Failed,
@@ -29,6 +31,7 @@ from engine.protocol import (
     PrefillProgress,
     Sampling,
     TextDelta,
+    TokenCount,
 )
 from tests.native.harness import GREEDY, RemoteEngine, assistant, user
 
@@ -42,6 +45,7 @@ def test_a_chat_is_loaded_answered_and_goes_on(engine: RemoteEngine, starter_mod
     assert info.n_ctx == 1024  # llama.cpp rounds up, and the real size is told
     assert info.kv_bytes == 1024 * 23_040
     assert (info.n_ctx_train, info.chat_format, info.chat_format_reason) == (8192, "template", None)
+    assert info.architecture == "llama"
     chat = [user("What is the capital of France?")]
     first = engine.ask(chat, max_tokens=20)
     assert first.text
@@ -96,6 +100,59 @@ def test_stop_during_a_long_prompt_takes_effect_at_once(engine: RemoteEngine, st
     finished = engine.next(Finished)
     assert time.monotonic() - asked < 2
     assert finished.reason is FinishReason.CANCELLED and finished.stats.tokens_prefilled < 5000
+
+
+def test_what_lies_on_each_device_is_told(engine: RemoteEngine, starter_model: Path) -> None:
+    info = engine.load(starter_model, n_ctx=512).info
+    (cpu,) = info.buffers
+    assert isinstance(cpu, DeviceBuffers) and cpu.device == "CPU"
+    assert cpu.weights == pytest.approx(info.size_bytes, rel=0.05)
+    assert cpu.kv == info.kv_bytes and cpu.compute > 1e6
+
+
+# --- counting -------------------------------------------------------------------------------------
+
+FIVE_MEGABYTES = "some more text " * 330_000
+
+
+def test_five_megabytes_are_counted_while_a_reply_goes_on_and_is_cancelled(
+    engine: RemoteEngine, starter_model: Path
+) -> None:
+    engine.load(starter_model, n_ctx=512)
+    request_id = engine.generate([user("Write a long story.")], max_tokens=100_000, ignore_eos=True)
+    engine.next(TextDelta)
+    engine.client.send(CountTokens("draft", FIVE_MEGABYTES))
+    for _ in range(10):
+        assert isinstance(engine.next(TextDelta, TokenCount), TextDelta)  # none waited for the count
+    asked = time.monotonic()
+    engine.client.send(Cancel(request_id))
+    assert isinstance(engine.next(Finished, TokenCount), Finished)
+    assert time.monotonic() - asked < 2
+    assert engine.next(TokenCount) == TokenCount("draft", 990_001)
+
+
+def test_a_count_is_that_of_the_text_alone_and_the_newest_question_wins(
+    engine: RemoteEngine, starter_model: Path
+) -> None:
+    engine.load(starter_model, n_ctx=512)
+    for key, text in [
+        ("file", FIVE_MEGABYTES),
+        ("draft", "Hel"),
+        ("draft", "Hello <|im_end|>"),
+        ("none", ""),
+    ]:
+        engine.client.send(CountTokens(key, text))
+    counts = [engine.next(TokenCount) for _ in range(3)]
+    assert [(count.key, count.n_tokens) for count in counts] == [("file", 990_001), ("draft", 8), ("none", 0)]
+
+
+def test_closing_does_not_wait_for_a_count(engine: RemoteEngine, starter_model: Path) -> None:
+    engine.load(starter_model, n_ctx=512)
+    engine.client.send(CountTokens("draft", "x" * 5_000_000))
+    time.sleep(0.2)
+    asked = time.monotonic()
+    engine.client.close()
+    assert time.monotonic() - asked < 2.5
 
 
 # --- bad input ------------------------------------------------------------------------------------

@@ -98,6 +98,7 @@ def test_json_lines_carry_the_engines_events(run: Run, capsys: pytest.CaptureFix
         "shifted": False,
         "reevaluated_because": None,
         "resident_from_message": None,
+        "thinking_ms": None,
     }
 
 

@@ -65,6 +65,9 @@ class PlainFormat:
         body = "".join(f"{message.role.value[0].upper()}:{message.content}|" for message in messages)
         return head + body + ("A:" if add_generation_prompt else "")
 
+    def marked(self, content: str) -> str:
+        return content
+
 
 class CharacterTokenizer:
     """One token for each character."""
@@ -74,3 +77,6 @@ class CharacterTokenizer:
 
     def tokenize(self, text: str, parse_special: bool) -> list[int]:
         return [ord(character) for character in text]
+
+    def count(self, text: str) -> int:
+        return len(text)

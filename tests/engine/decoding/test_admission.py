@@ -2,87 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import cast
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.chat.chat_template import ChatFormat
-from engine.chat.prompt import PromptBuilder
-from engine.decoding.admission import Admitted, Room, admit
+from engine.decoding.admission import admit
 from engine.decoding.kv_window import plan_eviction
-from engine.decoding.sequence import Sequence
 from engine.decoding.view import forecast, is_current, of_sequence
 from engine.errors import BadRequest, ContextFull, PromptTooLong
-from engine.llama.context import Context
 from engine.protocol import CachePolicy, LookAt, Message, Policy, Role
-from tests.engine.decoding.simulated import CharacterTokenizer, PlainFormat, SimulatedContext
-
-
-class Chat:
-    """Plays a whole chat against a simulated cache."""
-
-    def __init__(
-        self,
-        capacity: int,
-        system: str = "",
-        preamble: str = "",
-        keeps_middle: bool = False,
-        policy: CachePolicy | None = None,
-    ) -> None:
-        self.context = SimulatedContext(keeps_middle)
-        self.sequence = Sequence(cast(Context, self.context), 0, "chat")
-        self.prompts = PromptBuilder(cast(ChatFormat, PlainFormat(preamble)), CharacterTokenizer())
-        self.room = Room(capacity, policy or CachePolicy(), can_evict=not keeps_middle)
-        self.messages = [Message(Role.SYSTEM, system)] if system else []
-        self.admitted = Admitted(0, None)
-
-    def ask(self, text: str) -> int:
-        """Add a user message and read it; returns how many tokens had to be decoded."""
-        self.messages.append(Message(Role.USER, text))
-        return self.read()
-
-    def read(self) -> int:
-        self.admitted = admit(self.sequence, self.messages, self.prompts, self.room)
-        used = self.sequence.ledger.n_resident + self.sequence.n_pending
-        assert used + self.room.reserve <= self.room.capacity
-        return self.context.decode(self.sequence)
-
-    def turns(self, count: int) -> None:
-        for i in range(count):
-            self.ask(f"question {i}")
-            self.reply(f"answer {i}")
-
-    def pin(self, index: int, pinned: bool = True) -> None:
-        self.messages[index] = replace(self.messages[index], pinned=pinned)
-
-    def reply(self, text: str) -> None:
-        """Let the model say `text`; its last token is sampled but not decoded, as in life."""
-        sequence = self.sequence
-        for character in text:
-            if sequence.pending:
-                self._make_room()
-                self.context.decode(sequence)
-            sequence.ledger.append([ord(character)])
-            sequence.pending = [(len(sequence.ledger) - 1, len(sequence.ledger))]
-        sequence.pending = []
-        sequence.seen[len(self.messages)] = Message(Role.ASSISTANT, text)
-        self.messages.append(Message(Role.ASSISTANT, text))
-
-    def _make_room(self) -> None:
-        if self.sequence.ledger.n_resident + 1 > self.room.capacity:
-            plan = plan_eviction(self.sequence.occupancy(self.room.capacity, self.room.policy.n_sinks), 1)
-            if self.room.keeps_cells:
-                assert self.sequence.evict(plan)
-            else:
-                self.sequence.evict_and_evaluate_again(plan)
-
-    def check(self) -> None:
-        ledger = self.sequence.ledger
-        known = {run.position + i: ledger.ids[run.start + i] for run in ledger.runs for i in range(run.size)}
-        assert known == self.context.cells
+from tests.engine.decoding.played_chat import Chat
 
 
 def test_a_turn_decodes_only_its_own_tokens() -> None:
@@ -357,7 +286,7 @@ def test_the_view_names_the_first_message_seen_and_those_still_seen() -> None:
     chat.turns(2)
     chat.pin(1)
     chat.turns(20)
-    view = of_sequence(chat.sequence, "chat", len(chat.messages), chat.room)
+    view = of_sequence(chat.sequence, "chat", len(chat.messages), chat.prompts, chat.room)
     assert view.first_seen is not None
     seen = chat.context.text()
     first = chat.messages[view.first_seen].content
@@ -373,7 +302,7 @@ def test_a_turn_that_lost_its_beginning_is_seen_partly() -> None:
     chat = Chat(100)
     chat.ask("hello")
     chat.reply("x" * 300)
-    view = of_sequence(chat.sequence, "chat", 2, chat.room)
+    view = of_sequence(chat.sequence, "chat", 2, chat.prompts, chat.room)
     assert (view.first_seen, view.partly) == (1, True)
 
 
@@ -384,7 +313,7 @@ def test_the_forecast_is_what_the_next_message_shows() -> None:
     view = forecast(LookAt("chat", tuple(chat.messages)), chat.prompts, chat.room)
     assert view.is_forecast and view.first_seen and view.still_seen == (0,)
     chat.ask("?")
-    actual = of_sequence(chat.sequence, "chat", len(chat.messages), chat.room)
+    actual = of_sequence(chat.sequence, "chat", len(chat.messages), chat.prompts, chat.room)
     assert (actual.first_seen, actual.still_seen) == (view.first_seen, view.still_seen)
 
 
