@@ -1,15 +1,26 @@
 """The chats as Qt's list views want them, newest first.
 
 Chat summaries go in, titles come out. A title that was edited in a view is only asked for with
-`rename_requested`: the store's owner writes it and puts the chat back. Knows nothing about stores.
+`rename_requested`: the store's owner writes it and puts the chat back. Knows nothing about stores, and
+nothing about headings: `GroupedChatsItemModel` puts them between the chats.
 """
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QDateTime,
+    QLocale,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    Qt,
+    Signal,
+)
 
 from app.data.stored_message import ChatSummary
 
@@ -73,27 +84,44 @@ class ChatListItemModel(QAbstractListModel):
         """The chat of a row, None outside."""
         return self._chats[row] if 0 <= row < len(self._chats) else None
 
+    def chats(self) -> Sequence[ChatSummary]:
+        """All chats, in the order of the rows."""
+        return tuple(self._chats)
+
     def rowCount(self, parent: Index = _ROOT) -> int:
         """How many chats there are."""
         return 0 if parent.isValid() else len(self._chats)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """The title, or the `ChatSummary` for CHAT_ROLE."""
-        if not index.isValid():
-            return None
-        chat = self._chats[index.row()]
-        title = chat.title or self.tr("New chat")
-        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole, Qt.ItemDataRole.ToolTipRole):
-            return title
+        """What `data_of` says of the chat in the row."""
+        return self.data_of(self._chats[index.row()], role) if index.isValid() else None
+
+    def data_of(self, chat: ChatSummary, role: int) -> Any:
+        """The title, in one line where it is only read, or the `ChatSummary` for CHAT_ROLE."""
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return self.title_of(chat)
+            case Qt.ItemDataRole.EditRole:
+                return chat.title or self.title_of(chat)
+            case Qt.ItemDataRole.ToolTipRole:
+                return self._tool_tip(chat)
         return chat if role == CHAT_ROLE else None
+
+    def title_of(self, chat: ChatSummary) -> str:
+        """What a chat is called, in one line, also before it has a title."""
+        return " ".join(chat.title.split()) or self.tr("New chat")
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
         """Ask for another title; blank ones are ignored."""
-        title = str(value).strip()
-        if not index.isValid() or role != Qt.ItemDataRole.EditRole or not title:
+        if not index.isValid() or role != Qt.ItemDataRole.EditRole:
             return False
-        self.rename_requested.emit(self._chats[index.row()].id, title)
-        return True
+        return self.ask_to_rename(self._chats[index.row()].id, str(value))
+
+    def ask_to_rename(self, chat_id: str, title: str) -> bool:
+        """Ask for another title; False, and nothing else, if it is blank."""
+        if title := title.strip():
+            self.rename_requested.emit(chat_id, title)
+        return bool(title)
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         """Every title can be selected and edited."""
@@ -105,3 +133,11 @@ class ChatListItemModel(QAbstractListModel):
             | Qt.ItemFlag.ItemIsEditable
             | Qt.ItemFlag.ItemNeverHasChildren
         )
+
+    def _tool_tip(self, chat: ChatSummary) -> str:
+        # As text, never as rich text: a title may hold <img src=...>, which a tool tip would read.
+        title = html.escape(self.title_of(chat))
+        if not 0 <= chat.updated_at < 1e11:
+            return f"<p>{title}</p>"
+        written = QDateTime.fromSecsSinceEpoch(int(chat.updated_at))
+        return f"<p>{title}<br>{QLocale().toString(written, QLocale.FormatType.ShortFormat)}</p>"

@@ -42,6 +42,22 @@ class TranscriptItemModel(QAbstractListModel):
         self._sight = Sight()
         self.endResetModel()
 
+    def show_branch(self, messages: Sequence[StoredMessage]) -> None:
+        """Show other messages of the same chat; what both have at the beginning and the end stays."""
+        before, after = [m.id for m in self._messages], [m.id for m in messages]
+        head = _common_length(before, after)
+        tail = _common_length(before[head:][::-1], after[head:][::-1])
+        if head + tail < len(before):
+            self.beginRemoveRows(_ROOT, head, len(before) - tail - 1)
+            del self._messages[head : len(before) - tail]
+            self.endRemoveRows()
+        if head + tail < len(after):
+            self.beginInsertRows(_ROOT, head, len(after) - tail - 1)
+            self._messages[head:head] = messages[head : len(after) - tail]
+            self.endInsertRows()
+        for row, message in enumerate(messages):
+            self._update(row, message)
+
     def append(self, message: StoredMessage) -> None:
         """Show a new message at the end."""
         row = len(self._messages)
@@ -53,8 +69,7 @@ class TranscriptItemModel(QAbstractListModel):
         """Show a message's new text, state or numbers; one that is not shown is ignored."""
         row = self._row_of(message.id)
         if row is not None:
-            self._messages[row] = message
-            self.dataChanged.emit(self.index(row), self.index(row))
+            self._update(row, message)
 
     def remove(self, message_id: int) -> None:
         """Do not show a message any more."""
@@ -62,14 +77,6 @@ class TranscriptItemModel(QAbstractListModel):
         if row is not None:
             self.beginRemoveRows(_ROOT, row, row)
             del self._messages[row]
-            self.endRemoveRows()
-
-    def remove_from(self, message_id: int) -> None:
-        """Do not show a message and those after it any more."""
-        row = self._row_of(message_id)
-        if row is not None:
-            self.beginRemoveRows(_ROOT, row, len(self._messages) - 1)
-            del self._messages[row:]
             self.endRemoveRows()
 
     def set_sight(self, sight: Sight) -> None:
@@ -126,7 +133,19 @@ class TranscriptItemModel(QAbstractListModel):
             return message.content
         return message if role == MESSAGE_ROLE else None
 
+    def _update(self, row: int, message: StoredMessage) -> None:
+        if self._messages[row] != message:
+            self._messages[row] = message
+            self.dataChanged.emit(self.index(row), self.index(row))
+
     def _row_of(self, message_id: int) -> int | None:
-        # From the end: it is nearly always the last one that changes.
-        rows = range(len(self._messages) - 1, -1, -1)
-        return next((row for row in rows if self._messages[row].id == message_id), None)
+        # A message that follows another has the larger id.
+        row = bisect.bisect_left(self._messages, message_id, key=lambda message: message.id)
+        found = row < len(self._messages) and self._messages[row].id == message_id
+        return row if found else None
+
+
+def _common_length(one: Sequence[int], two: Sequence[int]) -> int:
+    return next(
+        (n for n, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two))
+    )

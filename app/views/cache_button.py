@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable
 from functools import partial
 
@@ -14,10 +15,10 @@ from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 from app.data.settings import Settings
 from app.views import number_format
-from engine.protocol import Endurance, KVType, ModelInfo, Policy
-
-SMALLEST_CONTEXT = 512
-"""Tokens; with less there is hardly room for a question and its answer."""
+from app.views.settings_groups import SMALLEST_CONTEXT
+from app.views.settings_words import kv_types, policies
+from app.views.theme import set_style
+from engine.protocol import Endurance, ModelInfo, Policy
 
 
 class CacheButton(QToolButton):
@@ -32,10 +33,20 @@ class CacheButton(QToolButton):
     kv_type_chosen = Signal(object)
     """The `KVType` to load the model with."""
 
+    reload_requested = Signal()
+    """Load the model again as the open chat wants it."""
+
+    options_requested = Signal()
+    """Show what the open chat does differently."""
+
+    settings_requested = Signal()
+    """Show the settings."""
+
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._info: ModelInfo | None = None
         self._settings = Settings()
+        self._reload_needed = False
         self.setObjectName("facts")
         self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.menu_shown = QMenu(self)
@@ -43,58 +54,65 @@ class CacheButton(QToolButton):
         self.setMenu(self.menu_shown)
         self.hide()
 
-    def show_facts(self, info: ModelInfo | None, settings: Settings) -> None:
-        """Show how the model that answers keeps its context."""
-        self._info, self._settings = info, settings
+    def show_facts(self, info: ModelInfo | None, settings: Settings, *, reload_needed: bool = False) -> None:
+        """Show how the model that answers keeps the context of the open chat, in which `settings` hold.
+
+        `reload_needed`: it was loaded with something else.
+        """
+        self._info, self._settings, self._reload_needed = info, settings, reload_needed
         self.setVisible(info is not None)
         if info is None:
             return
         facts = (
-            self.tr("ctx {0}").format(f"{info.n_ctx:,}"),
+            self.tr("ctx {0}").format(self._n_ctx_in_words(info)),
             self._policy_name(info),
             self.tr("KV {0}").format(settings.kv_type),
         )
-        self.setText("  \N{MIDDLE DOT}  ".join(facts) + "  \N{BLACK DOWN-POINTING SMALL TRIANGLE}")
+        mark = "\N{WARNING SIGN}\N{VARIATION SELECTOR-15}  " if reload_needed else ""
+        text = "  \N{MIDDLE DOT}  ".join(facts)
+        self.setText(f"{mark}{text}  \N{BLACK DOWN-POINTING SMALL TRIANGLE}")
+        set_style(self, "warns", reload_needed)
         self.setAccessibleName(self.tr("Context: {0}").format(", ".join(facts)))
-        self.setToolTip(f"<qt>{self._explanation(info)}</qt>")
+        self.setToolTip(f"<qt>{html.escape(self._explanation(info))}</qt>")
         self.setAccessibleDescription(self._explanation(info))
 
     def fill_menu(self) -> None:
         """Offer what this model can do."""
         self.menu_shown.clear()
-        if self._info:
-            self._offer_contexts(self._info)
-            self._offer_policies()
-            self._offer_kv_types()
+        if self._info is None:
+            return
+        if self._reload_needed:
+            self.menu_shown.addAction(self.tr("Load with this chat's options"), self.reload_requested.emit)
+            self.menu_shown.addSeparator()
+        self._offer_contexts(self._info)
+        self._offer_policies()
+        self._offer_kv_types()
+        self.menu_shown.addSeparator()
+        dots = "\N{HORIZONTAL ELLIPSIS}"
+        self.menu_shown.addAction(
+            self.tr("This chat's options {0}").format(dots), self.options_requested.emit
+        )
+        self.menu_shown.addAction(self.tr("Settings {0}").format(dots), self.settings_requested.emit)
 
     def _offer_contexts(self, info: ModelInfo) -> None:
         menu = self.menu_shown.addMenu(self.tr("Context size (loads the model again)"))
         choices = {2**power for power in range(31) if SMALLEST_CONTEXT <= 2**power <= info.n_ctx_train}
+        wanted = self._settings.n_ctx if self._reload_needed else info.n_ctx
         for n_ctx in sorted(choices | {info.n_ctx, info.n_ctx_train}):
             label = self.tr("{0} tokens").format(f"{n_ctx:,}")
-            self._offer(menu, label, n_ctx == info.n_ctx, partial(self.n_ctx_chosen.emit, n_ctx))
+            self._offer(menu, label, n_ctx == wanted, partial(self.n_ctx_chosen.emit, n_ctx))
 
     def _offer_policies(self) -> None:
         menu = self.menu_shown.addMenu(self.tr("When the context is full (from the next message on)"))
-        explanations = {
-            Policy.ENDLESS: self.tr("Endless: the oldest messages leave, nothing is read again"),
-            Policy.EXACT: self.tr("Exact: the oldest messages leave, the rest is read again: slow"),
-            Policy.STOP: self.tr("Stop: the reply ends, and the chat with it"),
-        }
-        for policy, label in explanations.items():
+        for policy, words in policies().items():
             chosen = policy is self._settings.policy
-            self._offer(menu, label, chosen, partial(self.policy_chosen.emit, policy))
+            self._offer(menu, ": ".join(words), chosen, partial(self.policy_chosen.emit, policy))
 
     def _offer_kv_types(self) -> None:
         menu = self.menu_shown.addMenu(self.tr("KV cache type (loads the model again)"))
-        explanations = {
-            KVType.F16: self.tr("f16: the most exact"),
-            KVType.Q8_0: self.tr("q8_0: about half the memory"),
-            KVType.Q4_0: self.tr("q4_0: about a quarter of the memory, less exact"),
-        }
-        for kv_type, label in explanations.items():
+        for kv_type, words in kv_types().items():
             chosen = kv_type is self._settings.kv_type
-            self._offer(menu, label, chosen, partial(self.kv_type_chosen.emit, kv_type))
+            self._offer(menu, ": ".join(words), chosen, partial(self.kv_type_chosen.emit, kv_type))
 
     def _offer(self, menu: QMenu, label: str, chosen: bool, choose: Callable[[], None]) -> None:
         group = menu.findChild(QActionGroup) or QActionGroup(menu)
@@ -104,6 +122,11 @@ class CacheButton(QToolButton):
         if not chosen:
             action.triggered.connect(lambda _checked: choose())
         menu.addAction(action)
+
+    def _n_ctx_in_words(self, info: ModelInfo) -> str:
+        if not self._reload_needed:
+            return f"{info.n_ctx:,}"
+        return f"{self._settings.n_ctx:,}" if self._settings.n_ctx else self.tr("automatic")
 
     def _policy_name(self, info: ModelInfo) -> str:
         """What will really happen: a model that cannot let go of single turns is read again."""
@@ -120,4 +143,5 @@ class CacheButton(QToolButton):
         size = self.tr("Weights {0}, KV cache {1}.").format(
             number_format.size(info.size_bytes), number_format.size(info.kv_bytes)
         )
-        return " ".join(filter(None, (info.endurance_reason, size)))
+        wish = self.tr("The model was loaded with something else than this chat wants: load it again.")
+        return " ".join(filter(None, (wish if self._reload_needed else "", info.endurance_reason, size)))

@@ -25,19 +25,51 @@ def parts_of(gauges: Gauges | None, fill: CacheFill | None) -> KvParts:
 
 
 def fill_in_words(fill: CacheFill) -> str:
-    """For example "42 sink + 5,210 recent tokens of 8,192; this turn: 5,348 reused, 24 read"."""
-    words = _tr("{0} sink + {1} recent tokens of {2}").format(
-        f"{fill.n_sinks:,}", f"{fill.n_window:,}", f"{fill.n_cells:,}"
-    )
+    """For example "42 system + 5,210 recent tokens of 31,877 in this chat; this turn: 24 read, no shift"."""
+    words = seen_in_words(fill)
     if fill.is_forecast:
-        return _tr("With your next message: {0}").format(words)
-    return "; ".join(filter(None, (words, _turn_in_words(fill.last_turn))))
+        return words
+    turn = turn_in_words(fill.last_turn)
+    return "; ".join(filter(None, (words, turn and _tr("this turn: {0}").format(turn))))
 
 
-def _turn_in_words(turn: TurnStats | None) -> str:
+def seen_in_words(fill: CacheFill) -> str:
+    """For example "42 system + 96 pinned + 5,210 recent tokens of 31,877 in this chat"."""
+    parts = [
+        text.format(f"{count:,}")
+        for text, count in (
+            (_tr("{0} sink"), fill.n_first),
+            (_tr("{0} system"), fill.n_system),
+            (_tr("{0} pinned"), fill.n_pinned),
+        )
+        if count
+    ]
+    recent = _tr("{0} recent tokens").format(f"{fill.n_window:,}")
+    whole = (
+        _tr("of {0}").format(f"{fill.n_cells:,}")
+        if fill.n_chat is None
+        else _tr("of {0} in this chat").format(f"{fill.n_chat:,}")
+    )
+    words = f"{' + '.join((*parts, recent))} {whole}"
+    return _tr("With your next message: {0}").format(words) if fill.is_forecast else words
+
+
+def unseen_in_words(fill: CacheFill) -> str:
+    """What the model does not see of the chat; "" where that is not known."""
+    if fill.n_unseen is None:
+        return ""
+    if not fill.n_unseen:
+        return _tr("It sees the whole chat.")
+    return _tr("It does not see {0} older tokens: what stands above the line in the chat.").format(
+        f"{fill.n_unseen:,}"
+    )
+
+
+def turn_in_words(turn: TurnStats | None) -> str:
+    """For example "5,348 reused, 24 read, 512 evicted, no shift"; "" before the first turn."""
     if turn is None:
         return ""
-    words = _tr("this turn: {0} reused, {1} read, {2} evicted, {3}").format(
+    words = _tr("{0} reused, {1} read, {2} evicted, {3}").format(
         f"{turn.tokens_reused:,}",
         f"{turn.tokens_prefilled:,}",
         f"{turn.tokens_evicted:,}",

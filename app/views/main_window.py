@@ -1,19 +1,22 @@
-"""The window: where its parts stand, its shortcuts, its geometry.
+"""The window: where its parts stand, and its geometry.
 
-It owns the widgets and arranges them; `app.window` connects them with the services. `closing` comes
+It owns the widgets and arranges them; `app.connections` connects them with the services. `closing` comes
 once, before the window goes. It knows nothing about chats, models or settings.
 """
 
 from __future__ import annotations
 
 from PySide6.QtCore import QByteArray, Qt, Signal
-from PySide6.QtGui import QCloseEvent, QKeySequence, QShortcut
+from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from app.item_models.chat_list_item_model import ChatListItemModel
 from app.item_models.transcript_item_model import TranscriptItemModel
+from app.services.gauge_history import GaugeHistory
+from app.views.command_palette import CommandPalette
 from app.views.composer import Composer
 from app.views.empty_page import EmptyPage
+from app.views.memory_panel import MemoryPanel
 from app.views.model_bar import ModelBar
 from app.views.notice_banner import NoticeBanner
 from app.views.sidebar import Sidebar
@@ -28,7 +31,9 @@ class MainWindow(QMainWindow):
     closing = Signal()
     """The window is being closed: end everything now."""
 
-    def __init__(self, chats: ChatListItemModel, transcript: TranscriptItemModel) -> None:
+    def __init__(
+        self, chats: ChatListItemModel, transcript: TranscriptItemModel, history: GaugeHistory
+    ) -> None:
         super().__init__()
         self.setWindowTitle("Weir")
         self._closed = False
@@ -39,13 +44,14 @@ class MainWindow(QMainWindow):
         self.transcript = TranscriptView(transcript)
         self.banner = NoticeBanner()
         self.composer = Composer()
+        self.memory = MemoryPanel(history)
         self.status = StatusStrip()
         self.empty = EmptyPage()
         self.pages = QStackedWidget()
         self.pages.addWidget(self.empty)
         self.pages.addWidget(self.transcript)
         self._arrange()
-        self._make_shortcuts()
+        self.palette_of_commands = CommandPalette(self)
         for signal in (transcript.modelReset, transcript.rowsInserted, transcript.rowsRemoved):
             signal.connect(self._choose_page)
         self.resize(UNIT * 140, UNIT * 95)
@@ -69,14 +75,14 @@ class MainWindow(QMainWindow):
         self.composer.set_text(draft)
         self.composer.setFocus()
 
-    def show_page(self, page: QWidget | None) -> None:
-        """Show `page` in place of the chat; None shows the chat again."""
+    def show_page(self, page: QWidget | None, name: str | None = None) -> None:
+        """Show `page` in place of the chat, marked as `name`; None shows the chat again."""
         if page and self.pages.indexOf(page) < 0:
             self.pages.addWidget(page)
         self._other_page = page
         self._choose_page()
         self.composer.setVisible(page is None)
-        self.sidebar.endurance.setChecked(page is not None)
+        self.sidebar.show_page(name if page else None)
         (page or self.composer).setFocus()
 
     def closeEvent(self, event: QCloseEvent) -> None:
@@ -96,6 +102,7 @@ class MainWindow(QMainWindow):
         column.addWidget(self.model_bar)
         column.addWidget(self.pages, 1)
         column.addWidget(self._make_foot())
+        column.addWidget(self.memory)
         column.addWidget(self.status)
         splitter = QSplitter(Qt.Orientation.Horizontal)
         splitter.setHandleWidth(1)
@@ -103,7 +110,7 @@ class MainWindow(QMainWindow):
         splitter.addWidget(main)
         splitter.setStretchFactor(1, 1)
         splitter.setChildrenCollapsible(False)
-        splitter.setSizes([UNIT * 28, UNIT * 112])
+        splitter.setSizes([UNIT * 30, UNIT * 110])
         self.setCentralWidget(splitter)
 
     def _make_foot(self) -> QWidget:
@@ -127,13 +134,3 @@ class MainWindow(QMainWindow):
     def _choose_page(self) -> None:
         chat = self.transcript if self._messages.rowCount() else self.empty
         self.pages.setCurrentWidget(self._other_page or chat)
-
-    def _make_shortcuts(self) -> None:
-        for keys, act in (
-            (QKeySequence.StandardKey.New, self.sidebar.new_chat_requested.emit),
-            (Qt.Key.Key_Escape, self.composer.escape),
-            ("Ctrl+L", self.composer.setFocus),
-            ("Ctrl+M", self.model_bar.open_menu),
-            ("Ctrl+Q", self.close),
-        ):
-            QShortcut(QKeySequence(keys), self, act)

@@ -1,33 +1,19 @@
-"""Text of a message -> a document that is safe to show.
+"""Documents that are safe to show, and plain text as one of them.
 
-Replies are Markdown (GitHub dialect, no HTML: what stands in angle brackets stays visible), user
-messages plain text. The promises: nothing is ever fetched, from disk or network; each paragraph
-takes its direction from its first strong character, code is always left to right; a line of any
-length is laid out in linear time. It knows nothing about widgets, chats or streaming.
+The promises: nothing is ever fetched, from disk or network; each paragraph takes its direction from its
+first strong character; a line of any length is laid out in linear time. It knows nothing about widgets,
+chats or Markdown.
 """
 
 from __future__ import annotations
 
-import re
-
 from PySide6.QtCore import Qt, QUrl
-from PySide6.QtGui import (
-    QFont,
-    QImage,
-    QTextCharFormat,
-    QTextDocument,
-    QTextFormat,
-    QTextOption,
-)
+from PySide6.QtGui import QFont, QImage, QTextDocument, QTextOption
 
-from app.views.markdown_style import dress_markdown, space_lines
-from app.views.tokens import UNIT, Tokens
+from app.views.markdown_style import INDENT, space_lines
 
 LONG_LINE = 5_000
 """Characters from which on a line may break anywhere: breaking at words takes quadratic time."""
-
-_LONG_LINE = re.compile(rf"[^\n]{{{LONG_LINE}}}")
-_FEATURES = QTextDocument.MarkdownFeature.MarkdownDialectGitHub | QTextDocument.MarkdownFeature.MarkdownNoHTML
 
 
 class MessageDocument(QTextDocument):
@@ -47,37 +33,27 @@ def blank_image() -> QImage:
 
 def has_long_line(text: str) -> bool:
     """Whether some line of `text` needs to break anywhere to be laid out in time."""
-    return _LONG_LINE.search(text) is not None
-
-
-def markdown_document(text: str, font: QFont, tokens: Tokens) -> QTextDocument:
-    """A reply as a document; with a very long line it is shown as plain text."""
-    if has_long_line(text):
-        return plain_document(text, font)
-    document = _empty_document(font)
-    document.setMarkdown(_displayable(text), _FEATURES)
-    _write_out_images(document)
-    dress_markdown(document, tokens)
-    return document
+    return any(len(line) >= LONG_LINE for line in text.split("\n"))
 
 
 def plain_document(text: str, font: QFont) -> QTextDocument:
     """A user's message as a document, literally."""
-    document = _empty_document(font)
+    document = empty_document(font)
     if has_long_line(text):
         option = document.defaultTextOption()
         option.setWrapMode(QTextOption.WrapMode.WrapAnywhere)
         document.setDefaultTextOption(option)
-    document.setPlainText(_displayable(text))
+    document.setPlainText(displayable(text))
     space_lines(document)
     return document
 
 
-def _empty_document(font: QFont) -> QTextDocument:
+def empty_document(font: QFont) -> QTextDocument:
+    """A document for the text of a message."""
     document = MessageDocument()
     document.setUndoRedoEnabled(False)
     document.setDocumentMargin(0)
-    document.setIndentWidth(UNIT * 3)
+    document.setIndentWidth(INDENT)
     document.setDefaultFont(font)
     option = document.defaultTextOption()
     option.setTextDirection(Qt.LayoutDirection.LayoutDirectionAuto)
@@ -86,22 +62,7 @@ def _empty_document(font: QFont) -> QTextDocument:
     return document
 
 
-def _displayable(text: str) -> str:
-    """Half a surrogate pair cannot become a Qt string, and NUL would draw nothing."""
-    return text.encode("utf-8", "replace").decode("utf-8").replace("\0", "\N{REPLACEMENT CHARACTER}")
-
-
-def _write_out_images(document: QTextDocument) -> None:
-    """Put the address of each image in its place: a picture that is fetched tells its server who reads."""
-    found = document.find("\N{OBJECT REPLACEMENT CHARACTER}")
-    while not found.isNull():
-        image = found.charFormat().toImageFormat()
-        position = found.selectionEnd()
-        if image.isValid():
-            alternative = str(image.property(QTextFormat.Property.ImageAltText) or "").strip()
-            written = f"[{alternative or 'image'}: {image.name()}]"
-            plain = QTextCharFormat()
-            plain.setFontItalic(True)
-            position = found.selectionStart() + len(written)
-            found.insertText(written, plain)
-        found = document.find("\N{OBJECT REPLACEMENT CHARACTER}", position)
+def displayable(text: str) -> str:
+    """Half a surrogate pair cannot become a Qt string, NUL would draw nothing; lines end with `\\n`."""
+    text = text.encode("utf-8", "replace").decode("utf-8").replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -14,11 +14,15 @@ from app.data.stored_message import MessageState, StoredMessage, TurnNumbers
 from app.item_models.sight import Presence
 from app.views import number_format
 from app.views.eliding_label import ElidingLabel
+from app.views.markdown_text import text_of_markdown
 from app.views.message_actions import MessageActions
 from app.views.message_body import MessageBody
+from app.views.sent_attachments import SentAttachments
 from app.views.theme import set_style
+from app.views.thinking_fold import ThinkingFold
 from app.views.tokens import UNIT
 from engine.protocol import FinishReason, Role
+from engine.thinking import Thinking, split_thinking
 
 PADDING = UNIT + UNIT // 2
 
@@ -45,10 +49,14 @@ class MessageView(QFrame):
         self.mark.setObjectName("mark")
         self.mark.setTextFormat(Qt.TextFormat.PlainText)
         self.actions_row = MessageActions()
-        self.actions_row.copy_requested.connect(self._copy_text)
+        self.actions_row.copy_requested.connect(self._copy)
+        self.actions_row.copy_text_requested.connect(self._copy_text)
         self._whole = QPushButton(self)
         self._whole.setObjectName("quiet")
         self._whole.clicked.connect(self._show_whole)
+        self.thinking = ThinkingFold(self)
+        self.thinking.height_changed.connect(self.height_changed)
+        self.files = SentAttachments(self)
         self.body = MessageBody(self)
         self.body.rendered.connect(self.height_changed)
         self.body.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
@@ -68,15 +76,16 @@ class MessageView(QFrame):
         author = self.tr("You") if self._own else message.model or self.tr("Reply")
         self._author.setText(author)
         self._numbers.setText("" if self._own else self._numbers_line(message.numbers))
-        # Where there is no room for both, the name gives way first: it is the same at every reply.
-        self._author.setMinimumWidth(min(self._author.sizeHint().width(), UNIT * 8))
-        self._numbers.setMinimumWidth(min(self._numbers.sizeHint().width(), UNIT * 32))
         self._show_footer(message)
         self._show_mark()
         self.actions_row.show_message(message, is_last=self._is_last)
         self.body.setAccessibleName(self.tr("Message by {0}").format(author))
-        self.body.show_text(message.content, markdown=not self._own, streaming=streaming)
-        self.body.setVisible(bool(message.content))
+        thinking = Thinking(None, message.content) if self._own else split_thinking(message.content)
+        thinking_ms = message.numbers.thinking_ms if message.numbers else None
+        self.thinking.show_thought(thinking.thought, thinking.is_open and streaming, thinking_ms)
+        self.files.show_attachments(message.attachments)
+        self.body.show_text(thinking.answer, markdown=not self._own, streaming=streaming)
+        self.body.setVisible(bool(thinking.answer))
         hidden = self.body.hidden_characters()
         self._whole.setVisible(hidden > 0)
         self._whole.setText(self.tr("Show {0} more characters").format(f"{hidden:,}"))
@@ -100,6 +109,7 @@ class MessageView(QFrame):
     def fit(self, width: int) -> int:
         """Take `width` pixels and return the height in pixels that the message needs."""
         self.body.fit(width - 2 * PADDING)
+        self.thinking.setFixedHeight(self.thinking.fit(width - 2 * PADDING))
         self.footer.setFixedHeight(max(0, self.footer.heightForWidth(width - 2 * PADDING)))
         layout = self.layout()
         assert layout is not None  # made in `_arrange`
@@ -108,7 +118,10 @@ class MessageView(QFrame):
 
     def tab_stops(self) -> list[QWidget]:
         """What the keyboard can reach, in order."""
-        return [self.body, *self.actions_row.buttons(), self._whole]
+        return [
+            *(*self.files.buttons(), *self.thinking.tab_stops(), self.body, *self.body.code_buttons()),
+            *(*self.actions_row.tab_stops(), self._whole),
+        ]
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """What can be done with the message."""
@@ -135,6 +148,8 @@ class MessageView(QFrame):
         column.setContentsMargins(PADDING, UNIT, PADDING, PADDING)
         column.setSpacing(UNIT // 2)
         column.addLayout(header)
+        column.addWidget(self.files)
+        column.addWidget(self.thinking)
         column.addWidget(self.body)
         column.addWidget(self._whole, 0, Qt.AlignmentFlag.AlignLeft)
         column.addWidget(self.footer)
@@ -161,9 +176,16 @@ class MessageView(QFrame):
         }
         self.mark.setText(marks[self._presence])
         self.mark.setVisible(bool(self.mark.text()))
+        self._share_header()
         set_style(self.mark, "lost", self._presence in (Presence.PARTLY_SEEN, Presence.UNSEEN))
         unseen = self.tr("not seen by the model") if self._presence is Presence.UNSEEN else ""
         self.body.setAccessibleDescription(", ".join(filter(None, (unseen, self.mark.text()))))
+
+    def _share_header(self) -> None:
+        """Where there is no room for all, the name gives way first: it is the same at every reply."""
+        has_mark = bool(self.mark.text())
+        self._author.setMinimumWidth(min(self._author.sizeHint().width(), UNIT * 8))
+        self._numbers.setMinimumWidth(0 if has_mark else min(self._numbers.sizeHint().width(), UNIT * 32))
 
     def _dim(self, dimmed: bool) -> None:
         # Colours only: the text is not laid out anew.
@@ -202,8 +224,12 @@ class MessageView(QFrame):
         because = numbers.reevaluated_because if numbers else None
         return self.tr("Part of the chat was read again: {0}").format(because) if because else ""
 
-    def _copy_text(self) -> None:
+    def _copy(self) -> None:
         QGuiApplication.clipboard().setText(self.message.content)
+
+    def _copy_text(self) -> None:
+        answer = split_thinking(self.message.content).answer
+        QGuiApplication.clipboard().setText(text_of_markdown(answer))
 
     def _show_whole(self) -> None:
         self.body.show_whole()

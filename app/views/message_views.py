@@ -25,8 +25,17 @@ class MessageViews(QObject):
     edit_requested = Signal(int)
     """The id of a user message."""
 
-    again_requested = Signal()
-    """The last reply shall be written again."""
+    again_requested = Signal(int)
+    """The id of a reply that shall be written again."""
+
+    go_on_requested = Signal(int)
+    """The id of the last reply, which shall go on."""
+
+    version_requested = Signal(int, int)
+    """The id of a message, and which of its versions shall be shown, from 1."""
+
+    delete_requested = Signal(int)
+    """The id of a message."""
 
     pin_requested = Signal(int, bool)
     """The id of a message, and whether it shall be pinned."""
@@ -90,5 +99,8 @@ class MessageViews(QObject):
         actions, key = view.actions_row, view.message.id
         view.height_changed.connect(lambda: self.height_changed.emit(key))
         actions.edit_requested.connect(lambda: self.edit_requested.emit(key))
-        actions.again_requested.connect(self.again_requested)
+        actions.again_requested.connect(lambda: self.again_requested.emit(key))
+        actions.go_on_requested.connect(lambda: self.go_on_requested.emit(key))
+        actions.delete_requested.connect(lambda: self.delete_requested.emit(key))
+        actions.versions.version_requested.connect(lambda number: self.version_requested.emit(key, number))
         actions.pin_requested.connect(lambda pinned: self.pin_requested.emit(key, pinned))

@@ -60,14 +60,19 @@ class ModelBar(QFrame):
         self._arrange()
         self.show_model(None, None, Settings())
 
-    def show_model(self, info: ModelInfo | None, loading: str | None, settings: Settings) -> None:
-        """Show the model that answers, how it is run, and the path of the one being loaded."""
+    def show_model(
+        self, info: ModelInfo | None, loading: str | None, settings: Settings, *, reload_needed: bool = False
+    ) -> None:
+        """Show the model that answers, how it is run, and the path of the one being loaded.
+
+        `settings` are those that hold in the open chat; `reload_needed`: the model was loaded otherwise.
+        """
         self._info = info
         name = info.name if info else Path(loading).stem if loading else self.tr("Choose a model")
         self.button.setText(f"{name}  \N{BLACK DOWN-POINTING SMALL TRIANGLE}")
         self.button.setAccessibleName(self.tr("Model: {0}").format(name))
         self.progress.setText(self.tr("loading {0}").format(Path(loading).name) if loading else "")
-        self.cache.show_facts(None if loading else info, settings)
+        self.cache.show_facts(None if loading else info, settings, reload_needed=reload_needed)
         self.bar.setValue(0)
         self.bar.setVisible(loading is not None)
         self.format_line.show_format(info)
@@ -107,9 +112,10 @@ class ModelBar(QFrame):
             action.setChecked(self._info is not None and self._info.path == path)
             action.triggered.connect(lambda _checked, path=path: self.model_chosen.emit(path))
         self.menu.addSeparator()
-        self.menu.addAction(self.tr("Open a model file \N{HORIZONTAL ELLIPSIS}"), self._open_file)
+        self.menu.addAction(self.tr("Open a model file \N{HORIZONTAL ELLIPSIS}"), self.open_file)
 
-    def _open_file(self) -> None:
+    def open_file(self) -> None:
+        """Let the user look for a model's file."""
         dialog = QFileDialog(self.window(), self.tr("Open a model file"))
         dialog.setNameFilter(self.tr("Models (*.gguf)"))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)

@@ -30,6 +30,8 @@ class NoticeBanner(QFrame):
             NoticeAction.CHOOSE_MODEL: self.tr("Choose a model"),
             NoticeAction.GO_ON_ENDLESS: self.tr("Go on endlessly"),
             NoticeAction.UNDO: self.tr("Undo"),
+            NoticeAction.RESTORE_CHAT: self.tr("Undo"),
+            NoticeAction.LOAD_FOR_CHAT: self.tr("Load"),
         }
         self.text = QLabel()
         self.text.setWordWrap(True)

@@ -11,7 +11,7 @@ from app.views.tokens import Tokens
 
 def style_sheet(t: Tokens) -> str:
     """The rules of all areas, in the colours of `t`."""
-    areas = (_controls, _chat_list, _model_bar, _messages, _composer, _gauges, _notices, _pages)
+    areas = (_controls, _chat_list, _model_bar, _messages, _composer, _gauges, _notices, _pages, _settings)
     return "\n".join(area(t) for area in areas)
 
 
@@ -46,13 +46,20 @@ def _chat_list(t: Tokens) -> str:
     return f"""
 #sidebar {{ background: {t.sidebar}; }}
 #sidebar QListView {{ background: transparent; border: none; outline: none; }}
-#sidebar QListView::item {{ padding: 7px 10px; border-radius: 6px; color: {t.text}; }}
+#sidebar QListView::item {{ padding: 7px 10px; border-radius: 6px;
+  border: 1px solid transparent; color: {t.text}; }}
 #sidebar QListView::item:hover {{ background: {t.border}; }}
 #sidebar QListView::item:selected {{ background: {t.selection}; color: {t.text}; }}
-#sidebar QListView::item:focus {{ border: 1px solid {t.accent}; padding: 6px 9px; }}
-#sidebar QLineEdit {{ background: {t.surface}; border: 1px solid {t.accent}; padding: 2px 4px; }}
+#sidebar QListView::item:focus {{ border-color: {t.accent}; }}
+#sidebar QListView QLineEdit {{ background: {t.surface}; border: 1px solid {t.accent}; padding: 2px 4px; }}
+#sidebar QToolButton {{ padding: 2px; }}
+#sidebar QToolButton:checked {{ background: {t.selection}; }}
 #newChat {{ background: {t.raised}; border: 1px solid {t.border}; text-align: left; }}
 #newChat:hover, #newest:hover {{ border-color: {t.accent}; background: {t.raised}; }}
+#newChat:focus {{ border-color: {t.accent}; }}
+#searchField {{ background: {t.surface}; border: 1px solid {t.border}; border-radius: 6px; padding: 5px 4px;
+  placeholder-text-color: {t.muted}; }}
+#searchField:focus {{ border-color: {t.accent}; }}
 """
 
 
@@ -62,6 +69,7 @@ def _model_bar(t: Tokens) -> str:
 #modelBar {{ border-bottom: 1px solid {t.border}; }}
 #modelButton {{ font-weight: 600; text-align: left; }}
 #facts {{ color: {t.muted}; padding: 4px 8px; }}
+#facts[warns="true"] {{ color: {t.warning}; }}
 """
 
 
@@ -76,6 +84,10 @@ def _messages(t: Tokens) -> str:
 #ownMessage {{ background: {t.own}; border-radius: 10px; }}
 #ownMessage[dimmed="true"] {{ background: {t.window}; }}
 #messageBody {{ background: transparent; border: none; }}
+#codeCopy {{ color: {t.muted}; padding: 2px 8px; }}
+#codeCopy:hover {{ color: {t.text}; }}
+#thinkingToggle {{ color: {t.muted}; padding: 2px 6px; }}
+#thinkingToggle:hover {{ color: {t.text}; }}
 """
 
 
@@ -87,15 +99,29 @@ def _composer(t: Tokens) -> str:
 #send[stop="true"] {{ background: {t.raised}; color: {t.text}; border: 1px solid {t.accent}; }}
 #composer {{ background: {t.raised}; border: 1px solid {t.border}; border-radius: 10px; }}
 #composer[active="true"] {{ border-color: {t.accent}; }}
-#composer QTextEdit {{ background: transparent; border: none; color: {t.text};
+#composer QPlainTextEdit {{ background: transparent; border: none; color: {t.text};
   placeholder-text-color: {t.muted}; }}
 #editing {{ color: {t.accent}; }}
+#attach {{ color: {t.muted}; padding: 5px 8px; }}
+#attach:hover {{ color: {t.text}; }}
+#counts {{ color: {t.muted}; }}
+#counts[problem="true"], #problem {{ color: {t.warning}; }}
+#chips, #chipRoom {{ background: transparent; }}
+#chip {{ background: {t.own}; border: 1px solid {t.border}; border-radius: 8px; }}
+#chip[refused="true"] {{ background: {t.warning_surface}; border-color: {t.warning_border}; }}
+#chip QLabel[refused="true"], #removeChip[refused="true"] {{ color: {t.warning}; }}
+#removeChip {{ color: {t.muted}; padding: 0; font-size: 16px; }}
+#removeChip:hover {{ color: {t.text}; }}
 """
 
 
 def _gauges(t: Tokens) -> str:
     return f"""
 #statusStrip {{ border-top: 1px solid {t.border}; }}
+#statusStrip QProgressBar {{ background: transparent; border-radius: 0; max-height: 3px; }}
+#statusStrip QProgressBar::chunk {{ border-radius: 0; }}
+#memoryPanel {{ background: {t.surface}; border-top: 1px solid {t.border}; }}
+#memoryPicture, #memoryPanel QScrollArea {{ background: transparent; }}
 """
 
 
@@ -117,5 +143,33 @@ def _notices(t: Tokens) -> str:
 
 def _pages(t: Tokens) -> str:
     return f"""
-#emptyTitle {{ font-size: 20px; font-weight: 600; color: {t.text}; }}
+#page, #pageContent {{ background: {t.surface}; }}
+#pageTitle, #emptyTitle {{ font-size: 20px; font-weight: 600; color: {t.text}; }}
+#pageButton, #example {{ background: {t.raised}; border: 1px solid {t.border}; }}
+#pageButton {{ padding: 7px 16px; }}
+#example {{ border-radius: 8px; }}
+#pageButton:hover, #pageButton:focus, #example:hover, #example:focus {{
+  border-color: {t.accent}; background: {t.own}; }}
+#keys {{ background: {t.code}; border: 1px solid {t.border}; border-radius: 4px; padding: 2px 7px;
+  color: {t.text}; }}
+#palette {{ background: {t.raised}; border: 1px solid {t.border}; border-radius: 10px; }}
+#palette QLineEdit {{ background: {t.surface}; border: 1px solid {t.accent}; border-radius: 6px;
+  padding: 7px 9px; placeholder-text-color: {t.muted}; }}
+#palette QListView {{ background: transparent; border: none; outline: none; }}
+#palette QListView::item {{ padding: 6px 10px; border-radius: 6px; color: {t.text}; }}
+#palette QListView::item:hover {{ background: {t.code}; }}
+#palette QListView::item:selected {{ background: {t.selection}; color: {t.text}; }}
+"""
+
+
+def _settings(t: Tokens) -> str:
+    return f"""
+#groupTitle {{ font-weight: 600; }}
+#formButton {{ background: {t.raised}; border: 1px solid {t.border}; }}
+QToolButton#formButton {{ padding: 4px 12px; }}
+#formButton:hover, #formButton:focus {{ border-color: {t.accent}; }}
+#formButton:disabled {{ color: {t.muted}; }}
+#reset {{ color: {t.accent}; padding: 2px 8px; }}
+#reloadLine {{ background: {t.own}; border-radius: 8px; }}
+QLabel[warns="true"] {{ color: {t.warning}; }}
 """

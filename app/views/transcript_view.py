@@ -65,6 +65,17 @@ class TranscriptView(QAbstractScrollArea):
         self._following = True
         self._lay_out()
 
+    def scroll_to(self, message_id: int) -> None:
+        """Let a message stand at the top, as far as the chat is long enough."""
+        number = self._transcript.number_of(message_id)
+        if number is not None:
+            self._following = False
+            self._placing = True
+            self._scroll(self._heights.offset(number - 1) + _EDGE)
+            self._placing = False
+            self._lay_out()
+            self._following = self.is_at_end()
+
     def widest_column(self) -> int:
         """How wide the column of messages is where there is room, in pixels."""
         return widest_column(self.fontMetrics())

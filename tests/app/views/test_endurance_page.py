@@ -289,7 +289,7 @@ application = QApplication([])
 weir = Weir(ScriptedEngine(), None)
 weir.show()
 application.processEvents()
-assert weir.controller is not None
+assert weir.open is not None
 print(sorted({"pyqtgraph", "numpy"} & set(sys.modules)))
 weir.window.close()
 """
@@ -318,7 +318,7 @@ def test_page_opens_in_the_window_and_a_chat_takes_its_place_again(desk: Desk) -
     desk.send("Hello")
     [chat] = desk.store.list_chats()
     window.sidebar.endurance.click()
-    page = desk.weir.endurance_page
+    page = desk.weir.pages.endurance
     assert window.pages.currentWidget() is page
     assert not window.composer.isVisible()
     desk.say(desk.engine.newest.finish, "Hi")
@@ -339,8 +339,8 @@ def test_page_opens_in_the_window_and_a_chat_takes_its_place_again(desk: Desk) -
 
 def test_closing_the_window_ends_a_run(desk: Desk) -> None:
     desk.weir.window.sidebar.endurance.click()
-    assert desk.weir.endurance_page is not None
-    desk.weir.endurance_page.run.click()
+    assert desk.weir.pages.endurance is not None
+    desk.weir.pages.endurance.run.click()
     assert isinstance(desk.engine.newest.sent[0], Endure)
     desk.weir.window.close()
     assert [client.closed for client in desk.engine.clients] == [True, True]
@@ -360,12 +360,12 @@ def run(weir):
 
 def measure(weir):
     weir.window.sidebar.endurance.click()
-    weir.endurance_page.run.click()
+    weir.pages.endurance.run.click()
     engine.newest.say(progress(1000, 12.5))
     QTimer.singleShot(100, lambda: close(weir))
 
 def close(weir):
-    print(weir.endurance_page.plot.isVisible())
+    print(weir.pages.endurance.plot.isVisible())
     weir.window.close()
 
 def show_and_run(weir):

@@ -158,7 +158,7 @@ def test_moving_line_lays_no_text_out_anew(transcript: TranscriptItemModel, view
 
 def test_removed_messages_take_the_line_along(transcript: TranscriptItemModel, view: TranscriptView) -> None:
     transcript.set_sight(_line_at(97))
-    transcript.remove_from(95)
+    transcript.show_branch([_message(number) for number in range(95)])
     settle()
     assert _view_of(view, 94).geometry().bottom() < view.line.y()
     for number in range(95, 98):

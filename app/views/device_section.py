@@ -1,0 +1,45 @@
+"""One device of the memory panel: its name, its bar, the legend in figures.
+
+A `DeviceSplit` goes in. Knows nothing about where the figures come from.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent
+from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+
+from app.services.memory_split import DeviceSplit
+from app.views.memory_bar import MemoryBar, use_colour
+from app.views.memory_words import device_rows, device_title
+from app.views.selectable_text import SelectableText
+from app.views.tokens import UNIT
+
+
+class DeviceSection(QWidget):
+    """Who has the memory of one device."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._shown: tuple[DeviceSplit, int | None] | None = None
+        self.title = QLabel()
+        self.title.setWordWrap(True)
+        self.bar = MemoryBar()
+        self.legend = SelectableText()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(UNIT // 2)
+        for part in (self.title, self.bar, self.legend):
+            column.addWidget(part)
+
+    def show_split(self, split: DeviceSplit, n_cells: int | None) -> None:
+        """Show the device; `n_cells` of the KV cache."""
+        self._shown = (split, n_cells)
+        self.title.setText(device_title(split))
+        self.bar.show_split(split)
+        self.legend.show_rows(device_rows(split, n_cells), use_colour)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Another theme: other colours in the legend."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.LayoutDirectionChange) and self._shown:
+            self.show_split(*self._shown)

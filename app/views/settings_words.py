@@ -1,0 +1,32 @@
+"""How the choices of a model's memory are called, wherever they are offered.
+
+Knows nothing about widgets.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QCoreApplication
+
+from engine.protocol import KVType, Policy
+
+
+def policies() -> dict[Policy, tuple[str, str]]:
+    """What can happen when the context is full: name and meaning of each."""
+    return {
+        Policy.ENDLESS: (_tr("Endless"), _tr("the oldest messages leave, nothing is read again")),
+        Policy.EXACT: (_tr("Exact"), _tr("the oldest messages leave, the rest is read again: slow")),
+        Policy.STOP: (_tr("Stop"), _tr("the reply ends, and the chat with it")),
+    }
+
+
+def kv_types() -> dict[KVType, tuple[str, str]]:
+    """How the values of the cache can be stored: name of each, and what it costs."""
+    return {
+        KVType.F16: (KVType.F16.value, _tr("the most exact")),
+        KVType.Q8_0: (KVType.Q8_0.value, _tr("about half the memory")),
+        KVType.Q4_0: (KVType.Q4_0.value, _tr("about a quarter of the memory, less exact")),
+    }
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("SettingsWords", text)
