@@ -88,24 +88,25 @@ class Studio:
 
     @property
     def store(self) -> ChatStore:
-        assert self.weir.store is not None
-        return self.weir.store
+        assert self.weir.open is not None
+        return self.weir.open.store
 
     @property
     def controller(self) -> ChatController:
-        assert self.weir.controller is not None
-        return self.weir.controller
+        assert self.weir.open is not None
+        return self.weir.open.controller
 
     def chat(self, *turns: tuple[str, str]) -> str:
         chat = self.store.create_chat()
         for question, answer in turns:
-            self.store.add_user_message(chat.id, question)
-            reply = self.store.begin_reply(chat.id, "SmolLM2 135M Instruct")
+            asked = self.store.add_user_message(chat.id, question)
+            reply = self.store.begin_reply(asked, "SmolLM2 135M Instruct")
             self.store.finish_reply(reply.id, answer, MessageState.COMPLETE, TurnNumbers(118, 41.2, 210, 380))
         return chat.id
 
     def open(self, chat_id: str | None) -> None:
-        self.controller.refresh()
+        assert self.weir.open is not None
+        self.weir.open.list.refresh()
         self.controller.open(chat_id)
         self.settle()
 

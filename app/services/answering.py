@@ -1,6 +1,7 @@
 """Questions -> replies: what is asked of the engine, and what comes back for which chat.
 
-A stored user message goes in with `begin`; the reply's message comes out as it grows, and its end.
+A stored user message goes in with `begin`, or a reply that shall `go_on`; the reply's message comes out
+as it grows, and its end.
 Promises: what the engine says lands in the chat that asked, or nowhere if that was deleted; a reply
 that was cut short keeps its text; a request waits until a model is ready, also after a crash. It
 knows nothing about which chat is open.
@@ -14,9 +15,9 @@ from PySide6.QtCore import QObject, Signal
 
 from app.data.chat_store import ChatStore
 from app.data.stored_message import MessageState, StoredMessage, TurnNumbers
+from app.services.chat_options import ChatOptionsService
 from app.services.model_loader import ModelLoader
 from app.services.notice import Notice, NoticeAction
-from app.services.preferences import Preferences
 from app.services.prompt import prompt_of
 from app.services.replies import Replies, Reply
 from engine.errors import EngineGone, KnownError
@@ -59,13 +60,13 @@ class Answering(QObject):
         self,
         store: ChatStore,
         loader: ModelLoader,
-        preferences: Preferences,
+        options: ChatOptionsService,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
         self._store = store
         self._loader = loader
-        self._preferences = preferences
+        self._options = options
         self._replies = Replies(store, self)
         self._replies.changed.connect(self.changed)
         self._replies.failed.connect(lambda message: self.notice.emit(Notice(message)))
@@ -74,12 +75,24 @@ class Answering(QObject):
         loader.engine_lost.connect(self._on_engine_lost)
         loader.model_ready.connect(self._send_waiting)
 
-    def begin(self, question: StoredMessage, *, is_again: bool = False) -> StoredMessage:
+    def begin(
+        self, question: StoredMessage, former_head: int | None, *, is_again: bool = False
+    ) -> StoredMessage:
         """Have `question` answered, perhaps again; returns the empty reply.
 
-        Raises KnownError if it cannot be stored.
+        `former_head` is the chat's last message before. Raises KnownError if it cannot be stored.
         """
-        reply = self._replies.begin(question, self._loader.expected_name, is_again=is_again)
+        name = self._loader.expected_name
+        reply = self._replies.begin(question, name, former_head, is_again=is_again)
+        self._request(reply)
+        return reply.message
+
+    def go_on(self, question: StoredMessage, begun: StoredMessage) -> StoredMessage:
+        """Have a reply to `question` go on where it ended; returns it as it is now.
+
+        Raises KnownError if that cannot be stored.
+        """
+        reply = self._replies.go_on(question, begun)
         self._request(reply)
         return reply.message
 
@@ -106,12 +119,14 @@ class Answering(QObject):
             self._cancel(reply)
 
     def forget(self, chat_id: str) -> None:
-        """The chat was deleted: nothing of it is written any more, its cache is freed."""
-        if reply := self._replies.of_chat(chat_id):
+        """The chat was deleted: what is written ends with the text so far, its cache is freed."""
+        reply = self._replies.of_chat(chat_id)
+        if reply:
             self._cancel(reply)
-            self._replies.abandon(reply)
         with contextlib.suppress(EngineGone):
             self._loader.send(Forget(chat_id))
+        if reply:
+            self._end(reply, MessageState.INTERRUPTED)
 
     def close(self) -> None:
         """End everything at once: what came so far is stored as interrupted."""
@@ -123,9 +138,10 @@ class Answering(QObject):
 
     def _request(self, reply: Reply) -> None:
         """Send a reply's request; without a model it waits for one."""
-        settings = self._preferences.settings
+        settings = self._options.effective(reply.chat_id)
+        last = reply.message if reply.text_before else reply.question
         try:
-            stored = [m for m in self._store.messages(reply.chat_id) if m.id <= reply.question.id]
+            stored = [m for m in self._store.messages(reply.chat_id) if m.id <= last.id]
             prompt = prompt_of(stored, settings.system_prompt)
             self._loader.send(
                 Generate(
@@ -171,7 +187,7 @@ class Answering(QObject):
                 self.prefill.emit(reply.chat_id, event)
             case TextDelta(_, text, n_generated):
                 reply.n_written = n_generated
-                if not reply.message.content:
+                if not reply.has_new_text:
                     self.prefill.emit(reply.chat_id, None)
                 self._replies.append(reply, text)
             case Finished():
@@ -183,7 +199,9 @@ class Answering(QObject):
         cut_short = event.reason in (FinishReason.CANCELLED, FinishReason.ERROR)
         state = MessageState.INTERRUPTED if cut_short else MessageState.COMPLETE
         self.measured.emit(reply.chat_id, event.stats)
-        self._end(reply, state, event.text, _numbers(event))
+        before = reply.begun.numbers if reply.begun else None
+        numbers = _numbers(event)
+        self._end(reply, state, event.text, before.followed_by(numbers) if before else numbers)
         if event.reason is FinishReason.CONTEXT_FULL:
             sentence = self.tr(
                 "This chat has filled its context, and its policy is to stop there. Nothing was lost: "
@@ -208,7 +226,8 @@ class Answering(QObject):
         try:
             self._replies.discard(reply)
             if not reply.is_again:
-                self._store.delete_message(reply.question.id)
+                self._store.discard_message(reply.question.id)
+            self._store.show_branch(reply.chat_id, reply.former_head)
         except KnownError as error:
             self.notice.emit(Notice(str(error), chat_id=reply.chat_id))
         self.returned.emit(reply)
@@ -218,6 +237,8 @@ class Answering(QObject):
     def _end(
         self, reply: Reply, state: MessageState, text: str | None = None, numbers: TurnNumbers | None = None
     ) -> None:
+        if numbers is None and reply.begun:
+            numbers = reply.begun.numbers
         self._replies.finish(reply, state, text, numbers)
         self.ended.emit(reply.chat_id)
 
@@ -231,4 +252,5 @@ def _numbers(event: Finished) -> TurnNumbers:
         stats.prefill_tps,
         event.reason,
         stats.reevaluated_because,
+        stats.thinking_ms,
     )

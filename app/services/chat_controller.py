@@ -1,8 +1,8 @@
-"""What happens to chats: opening, writing, editing, renaming, deleting, and the drafts.
+"""What happens in chats: opening, writing, editing, answering, and the drafts.
 
 The user's wishes come in; the store and the item models are brought up to date and signals tell the
 rest. Promises: a user's message is in the store before anybody answers it; a draft is lost neither
-by switching chats nor by a failure. It knows nothing about widgets or engines.
+by switching chats nor by a failure nor by a restart. It knows nothing about widgets or engines.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from PySide6.QtCore import QObject, Signal
 
 from app.data.chat_store import ChatStore
 from app.data.stored_message import StoredMessage
-from app.item_models.chat_list_item_model import ChatListItemModel
 from app.item_models.transcript_item_model import TranscriptItemModel
 from app.services.answering import Answering
+from app.services.attachments import Attachments
+from app.services.branches import Branches
+from app.services.chat_list import ChatList
 from app.services.drafts import Drafts, Edit
 from app.services.notice import Notice
 from app.services.replies import Reply
-from app.services.revisions import Revisions
 from engine.errors import KnownError
 from engine.protocol import Role
 
@@ -27,6 +28,9 @@ class ChatController(QObject):
 
     chat_opened = Signal()
     """Another chat is open: read `open_chat_id` and `draft`."""
+
+    chat_created = Signal(str)
+    """The id of the chat that the new chat became with its first message."""
 
     shown_again = Signal(str)
     """The id of the open chat, whose messages were changed otherwise than by a reply."""
@@ -47,29 +51,36 @@ class ChatController(QObject):
         self,
         store: ChatStore,
         answering: Answering,
-        revisions: Revisions,
-        chats: ChatListItemModel,
+        branches: Branches,
         transcript: TranscriptItemModel,
         *,
+        attachments: Attachments,
+        chats: ChatList,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
         self._store = store
         self._answering = answering
-        self._revisions = revisions
+        self._branches = branches
+        self._attachments = attachments
         self._chats = chats
         self._transcript = transcript
         self._open: str | None = None
-        self._drafts = Drafts()
+        self._drafts = Drafts(store, self)
         self._sent_edits: dict[str, Edit] = {}
-        chats.rename_requested.connect(self.rename)
-        answering.changed.connect(self._on_changed)
-        answering.ended.connect(self._on_ended)
-        answering.returned.connect(self._on_returned)
-        answering.prefill.connect(self._on_prefill)
-        answering.notice.connect(self.notice)
-        revisions.undone.connect(self._on_undone)
-        revisions.notice.connect(self.notice)
+        self._connect()
+
+    def _connect(self) -> None:
+        self._chats.deleted.connect(self._on_deleted)
+        self._chats.restored.connect(self.open)
+        self._drafts.failed.connect(lambda sentence: self.notice.emit(Notice(sentence)))
+        self._answering.changed.connect(self._on_changed)
+        self._answering.ended.connect(self._on_ended)
+        self._answering.returned.connect(self._on_returned)
+        self._answering.prefill.connect(self._on_prefill)
+        self._answering.notice.connect(self.notice)
+        self._branches.shown.connect(self._on_shown)
+        self._branches.notice.connect(self.notice)
 
     @property
     def open_chat_id(self) -> str | None:
@@ -81,12 +92,7 @@ class ChatController(QObject):
         """Whether a reply is being written, or waiting to be, in the open chat."""
         return self._answering.reply_of(self._open) is not None
 
-    def refresh(self) -> None:
-        """Read the list of chats from the store."""
-        try:
-            self._chats.set_chats(self._store.list_chats())
-        except KnownError as error:
-            self._tell(error)
+    # --- chats ------------------------------------------------------------------------------------
 
     def open(self, chat_id: str | None) -> None:
         """Show a chat; None shows an empty one, which is stored with its first message."""
@@ -106,26 +112,17 @@ class ChatController(QObject):
         self.running_changed.emit(self.running)
         self.chat_opened.emit()
 
-    def rename(self, chat_id: str, title: str) -> None:
-        """Give a chat another title."""
+    def open_at(self, chat_id: str, message_id: int) -> None:
+        """Show a chat in the branch that a message stands in."""
         try:
-            self._store.rename_chat(chat_id, title)
-            self._refresh_chat(chat_id)
+            self._store.show_message(message_id)
         except KnownError as error:
             self._tell(error)
+        if chat_id == self._open:
+            self._show_again()
+        self.open(chat_id)
 
-    def delete(self, chat_id: str) -> None:
-        """Delete a chat; a reply that is being written ends with it."""
-        try:
-            self._store.delete_chat(chat_id)
-        except KnownError as error:
-            self._tell(error)
-            return
-        self._answering.forget(chat_id)
-        self._drafts.forget(chat_id)
-        self._chats.remove(chat_id)
-        if self._open == chat_id:
-            self.open(None)
+    # --- drafts -----------------------------------------------------------------------------------
 
     def draft(self) -> str:
         """What stands in the composer of the open chat."""
@@ -135,6 +132,16 @@ class ChatController(QObject):
         """Remember what stands in the composer of the open chat."""
         self._drafts.set_text(self._open, text)
 
+    def save_drafts(self) -> None:
+        """Store all drafts now."""
+        self._drafts.save()
+
+    def history(self) -> list[str]:
+        """What the user has said in the open chat, oldest first."""
+        rows = range(self._transcript.rowCount())
+        messages = (self._transcript.message_at(row) for row in rows)
+        return [message.content for message in messages if message.role is Role.USER]
+
     def edit(self) -> Edit | None:
         """What is being edited in the open chat."""
         return self._drafts.edit(self._open)
@@ -142,82 +149,134 @@ class ChatController(QObject):
     def begin_edit(self, message_id: int) -> None:
         """Let the user write one of the open chat's user messages anew."""
         message, number = self._transcript.message(message_id), self._transcript.number_of(message_id)
-        if message and number and message.role is Role.USER:
-            self._drafts.begin_edit(message, number)
-            self.draft_changed.emit()
+        if not message or not number or message.role is not Role.USER:
+            return
+        former = self.edit()
+        draft = former.former_draft if former else self.draft()
+        aside = self._attachments.take(self._open)
+        edit = Edit(message, number, draft, former.former_attachments if former else aside)
+        self._drafts.begin_edit(edit, message.content)
+        self._attachments.set(self._open, message.attachments)
+        self.draft_changed.emit()
 
     def cancel_edit(self) -> None:
         """Leave the message as it was; what had been written before stands in the composer again."""
-        if self._drafts.end_edit(self._open):
+        if edit := self._drafts.end_edit(self._open):
+            self._attachments.set(self._open, edit.former_attachments)
             self.draft_changed.emit()
 
-    def again(self) -> None:
-        """Have the last reply of the open chat written again."""
-        if not self.running:
-            self._revisions.again()
+    # --- messages ---------------------------------------------------------------------------------
+
+    def again(self, message_id: int | None = None) -> None:
+        """Have a reply of the open chat written again, the last one without an id."""
+        last = self._transcript.last(Role.ASSISTANT)
+        if not self.running and (message_id or last):
+            self._branches.again(message_id or (last.id if last else 0))
             self.running_changed.emit(self.running)
 
+    def go_on(self, message_id: int) -> None:
+        """Have the last reply of the open chat go on where it ended."""
+        if not self.running:
+            self._branches.go_on(message_id)
+            self.running_changed.emit(self.running)
+
+    def show_version(self, message_id: int, version: int) -> None:
+        """Show another version of a message, with what came after it; not while a reply is written."""
+        if not self.running:
+            self.cancel_edit()
+            self._branches.show_version(message_id, version)
+
+    def delete_message(self, message_id: int) -> None:
+        """Take a message out of the open chat; `undo` brings it back. Not while a reply is written."""
+        if not self.running:
+            self.cancel_edit()
+            self._branches.take_out(message_id)
+
     def undo(self) -> None:
-        """Bring back what was replaced last in the open chat."""
-        if self._open:
-            self._revisions.undo(self._open)
+        """Bring back the message that was taken out of the open chat last."""
+        if self._open and not self.running:
+            self._branches.undo(self._open)
 
     def send(self) -> None:
         """Store the open chat's draft as the user's message, and have it answered.
 
-        While a message is being edited, the draft takes its place.
+        While a message is being edited, the draft becomes another version of it.
         """
         text = self.draft()
-        if not text.strip() or self.running:
+        is_empty = not text.strip() and not self._attachments.of_chat(self._open)
+        if is_empty or self.running or self._attachments.is_reading(self._open):
             return
         try:
-            question = self._store_question(text)
-        except KnownError as error:
-            self._tell(error)
-            return
-        self._transcript.append(question)
-        self.draft_changed.emit()
-        try:
-            self._refresh_chat(question.chat_id)
-            self._transcript.append(self._answering.begin(question))
+            edit = self.edit()
+            if edit:
+                self._send_edit(edit, text)
+            else:
+                self._send_new(text)
         except KnownError as error:
             self._tell(error)
         self.running_changed.emit(self.running)
+
+    def send_example(self, text: str) -> None:
+        """Send `text` as it is; what is being written stays."""
+        draft = self.draft()
+        self.set_draft(text)
+        self.send()
+        self.set_draft(draft)
+        self.draft_changed.emit()
 
     def stop(self) -> None:
         """End the reply of the open chat; what came so far stays."""
         self._answering.stop(self._open)
 
-    def _store_question(self, text: str) -> StoredMessage:
-        edit = self.edit()
-        if edit:
-            question = self._revisions.replace(edit, text)
-            self._drafts.end_edit(self._open)
-            self._sent_edits[question.chat_id] = edit
-        else:
-            question = self._store.add_user_message(self._open_or_create(), text)
-            self._revisions.keep(question.chat_id)
-            self._sent_edits.pop(question.chat_id, None)
-            self.set_draft("")
-        return question
+    def _send_edit(self, edit: Edit, text: str) -> None:
+        chat_id = edit.message.chat_id
+        attachments = self._attachments.take(chat_id)
+        try:
+            self._branches.edit(edit, text, attachments)
+        except KnownError:
+            self._attachments.give_back(chat_id, attachments)
+            raise
+        self._sent_edits[chat_id] = edit
+        self._drafts.end_edit(chat_id)
+        self._attachments.set(chat_id, edit.former_attachments)
+        self.draft_changed.emit()
+        self._chats.show(chat_id)
+
+    def _send_new(self, text: str) -> None:
+        chat_id = self._open_or_create()
+        former_head = self._store.head(chat_id)
+        attachments = self._attachments.take(chat_id)
+        try:
+            question = self._store.add_user_message(chat_id, text, attachments)
+        except KnownError:
+            self._attachments.give_back(chat_id, attachments)
+            raise
+        self._sent_edits.pop(chat_id, None)
+        self.set_draft("")
+        self._transcript.append(question)
+        self.draft_changed.emit()
+        self._chats.show(chat_id)
+        self._transcript.append(self._answering.begin(question, former_head))
 
     def _open_or_create(self) -> str:
         if self._open is None:
             chat = self._store.create_chat()
             self._drafts.move(chat.id)
+            self._attachments.move(chat.id)
             self._open = chat.id
-            self._chats.put_first(chat)
+            self._chats.add(chat)
+            self.chat_created.emit(chat.id)
             self.chat_opened.emit()
         return self._open
 
-    def _refresh_chat(self, chat_id: str) -> None:
-        """Show a chat's title as the store has it, on top if it is the newest."""
-        chats = self._store.list_chats()
-        chat = next((chat for chat in chats if chat.id == chat_id), None)
-        if chat and chat is chats[0]:
-            self._chats.put_first(chat)
-        elif chat:
-            self._chats.update_chat(chat)
+    def _show_again(self) -> None:
+        if self._open:
+            try:
+                self._branches.show(self._open)
+            except KnownError as error:
+                self._tell(error)
+
+    # --- from the others --------------------------------------------------------------------------
 
     def _on_changed(self, message: StoredMessage) -> None:
         if message.chat_id == self._open:
@@ -233,29 +292,25 @@ class ChatController(QObject):
             self.running_changed.emit(False)
 
     def _on_returned(self, reply: Reply) -> None:
-        chat_id, text = reply.chat_id, reply.question.content
-        came_back = self._revisions.give_back(reply)
-        if not came_back and chat_id == self._open:
-            self._transcript.remove(reply.message.id)
-            self._transcript.remove(reply.question.id)
+        chat_id, question = reply.chat_id, reply.question
         edit = self._sent_edits.pop(chat_id, None)
-        if edit and came_back and not reply.is_again:
-            self._drafts.begin_edit(edit.message, edit.number)
-            self._drafts.set_text(chat_id, text)
+        if not reply.is_again:
+            self._attachments.give_back(chat_id, question.attachments)
+        if edit and not reply.is_again:
+            self._drafts.begin_edit(edit, question.content)
         elif not reply.is_again:
-            self._drafts.give_back(chat_id, text)
+            self._drafts.give_back(chat_id, question.content)
         if chat_id == self._open:
+            self._show_again()
             self.draft_changed.emit()
 
-    def _on_undone(self, chat_id: str) -> None:
-        """Former messages are back: show them."""
-        self._drafts.end_edit(chat_id)
+    def _on_deleted(self, chat_id: str) -> None:
         if chat_id == self._open:
-            try:
-                self._transcript.set_messages(self._store.messages(chat_id))
-            except KnownError as error:
-                self._tell(error)
-            self.draft_changed.emit()
+            self.open(None)
+        self._answering.forget(chat_id)
+
+    def _on_shown(self, chat_id: str) -> None:
+        if chat_id == self._open:
             self.shown_again.emit(chat_id)
 
     def _tell(self, error: KnownError) -> None:

@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 from PySide6.QtCore import QObject, Signal
 
+from app.data.settings import LoadSettings
 from app.services.engine_bridge import ClientFactory, EngineBridge
 from app.services.known_models import KnownModels
+from app.services.model_engine import ModelEngine, load_command, load_settings
 from app.services.notice import Notice, NoticeAction
 from app.services.preferences import Preferences
 from engine.errors import EngineGone
@@ -40,21 +41,6 @@ MEMORY_RESERVE = 1.1
 """A second model needs its file's size and a tenth more to be loaded beside the first."""
 
 
-@dataclass(slots=True)
-class _Engine:
-    """One worker with its model; `info` once it is loaded."""
-
-    bridge: EngineBridge
-    command: LoadModel
-    restarted: bool = False
-    info: ModelInfo | None = None
-
-    @property
-    def path(self) -> str:
-        """Where the model's file is."""
-        return self.command.path
-
-
 class ModelLoader(QObject):
     """Owns the engine that answers and the one that is being loaded."""
 
@@ -70,8 +56,8 @@ class ModelLoader(QObject):
     engine_lost = Signal()
     """The engine that answered is gone, with all that it was doing."""
 
-    refused = Signal()
-    """A model could not be loaded as the settings want it; what answered before comes back."""
+    refused = Signal(object)
+    """A model could not be loaded with these `LoadSettings`; what answered before comes back."""
 
     model_ready = Signal(object)
     """The `ModelInfo` of the model that answers from now on."""
@@ -93,18 +79,24 @@ class ModelLoader(QObject):
         self._preferences = preferences
         self._make_client = make_client
         self._available_memory = available_memory
-        self._current: _Engine | None = None
-        self._candidate: _Engine | None = None
-        self._closed: list[_Engine] = []
-        self._fallback: str | None = None
+        self._current: ModelEngine | None = None
+        self._candidate: ModelEngine | None = None
+        self._closed: list[ModelEngine] = []
+        self._fallback: LoadModel | None = None
         self._last_asked: str | None = None
         self._deaths = 0
+        self.problem = ""
         self.known = KnownModels()
 
     @property
     def info(self) -> ModelInfo | None:
         """The model that answers now, None if there is none."""
         return self._current.info if self._current else None
+
+    @property
+    def load_ms(self) -> float | None:
+        """How long the model that answers took to load, in milliseconds."""
+        return self._current.load_ms if self._current else None
 
     @property
     def expected_name(self) -> str | None:
@@ -118,21 +110,28 @@ class ModelLoader(QObject):
         """The path of the model being loaded."""
         return self._candidate.path if self._candidate else None
 
+    @property
+    def asked_with(self) -> LoadSettings | None:
+        """What the model being loaded, or else the one that answers, is loaded with."""
+        engine = self._candidate or self._current
+        return load_settings(engine.command) if engine else None
+
     def send(self, command: Command) -> None:
         """Give the engine that answers a command; raises EngineGone when there is none."""
         if self._current is None:
             raise EngineGone("No model is loaded. Nothing was lost: choose a model first.")
         self._current.bridge.send(command)
 
-    def load(self, path: str) -> None:
-        """Load the model at `path` in place of the current one."""
+    def load(self, path: str, how: LoadSettings | None = None) -> None:
+        """Load the model at `path` in place of the current one; `how` None is as the settings say."""
         self._deaths = 0
         self._last_asked = path
         self._drop_candidate()
         if self._current and not self._fits_beside(path):
-            self._fallback = self._current.path
+            self._fallback = self._current.command
             self._leave_current()
-        self._start(path)
+        settings = self._preferences.settings
+        self._start(load_command(path, how or settings.load_settings, settings.chat_formats.get(path)))
 
     def load_first(self, starter: str | None) -> None:
         """Load what was used last, or else the starter model, if there is one."""
@@ -169,37 +168,29 @@ class ModelLoader(QObject):
             return True  # the worker will say what is wrong with the file
         return self._available_memory() >= size * MEMORY_RESERVE
 
-    def _start(self, path: str, *, restarted: bool = False) -> None:
-        engine = _Engine(EngineBridge(self._make_client, self), self._command(path), restarted)
+    def _start(self, command: LoadModel, *, restarted: bool = False) -> None:
+        engine = ModelEngine(EngineBridge(self._make_client, self), command, restarted)
         self._candidate = engine
+        self.problem = ""
         engine.bridge.event_received.connect(functools.partial(self._on_event, engine))
         try:
-            engine.bridge.send(engine.command)
+            engine.bridge.send(command)
         except EngineGone as error:
             self._on_candidate(engine, EngineDied(None, str(error)))
         self.changed.emit()
 
-    def _command(self, path: str) -> LoadModel:
-        settings = self._preferences.settings
-        return LoadModel(
-            path,
-            n_ctx=settings.n_ctx,
-            n_threads=settings.n_threads,
-            chat_format=settings.chat_formats.get(path),
-            kv_type=settings.kv_type,
-        )
-
-    def _on_event(self, engine: _Engine, event: Event) -> None:
+    def _on_event(self, engine: ModelEngine, event: Event) -> None:
         if engine is self._candidate:
             self._on_candidate(engine, event)
         elif engine is self._current:
             self._on_current(engine, event)
 
-    def _on_candidate(self, engine: _Engine, event: Event) -> None:
+    def _on_candidate(self, engine: ModelEngine, event: Event) -> None:
         match event:
             case LoadProgress(fraction):
                 self.progress.emit(fraction)
-            case ModelLoaded(info):
+            case ModelLoaded(info, load_ms):
+                engine.load_ms = load_ms
                 self._adopt(engine, info)
             case Failed(_, error):
                 self._refuse(engine, error.message, error.detail)
@@ -207,7 +198,7 @@ class ModelLoader(QObject):
                 sentence = self.tr("{0} could not be loaded: the engine stopped while reading it.")
                 self._refuse(engine, sentence.format(Path(engine.path).name), cause)
 
-    def _adopt(self, engine: _Engine, info: ModelInfo) -> None:
+    def _adopt(self, engine: ModelEngine, info: ModelInfo) -> None:
         self._leave_current()
         engine.info = info
         self._current, self._candidate, self._fallback = engine, None, None
@@ -216,12 +207,13 @@ class ModelLoader(QObject):
         self.changed.emit()
         self.model_ready.emit(info)
 
-    def _refuse(self, engine: _Engine, message: str, detail: str) -> None:
+    def _refuse(self, engine: ModelEngine, message: str, detail: str) -> None:
         self._drop_candidate()
-        self.refused.emit()
+        self.refused.emit(load_settings(engine.command))
         self._never_by_itself(engine.path)
+        self.problem = message
         fallback, self._fallback = self._fallback, None
-        if fallback and self._command(fallback) != engine.command:
+        if fallback and fallback != engine.command:
             self._start(fallback)
         self.changed.emit()
         if self._current and self._current.info:
@@ -238,7 +230,7 @@ class ModelLoader(QObject):
 
     # --- while it answers -------------------------------------------------------------------------
 
-    def _on_current(self, engine: _Engine, event: Event) -> None:
+    def _on_current(self, engine: ModelEngine, event: Event) -> None:
         if isinstance(event, EngineDied):
             self._on_death(engine, event)
             return
@@ -246,11 +238,11 @@ class ModelLoader(QObject):
             self._deaths = 0
         self.event_received.emit(event)
 
-    def _on_death(self, engine: _Engine, death: EngineDied) -> None:
+    def _on_death(self, engine: ModelEngine, death: EngineDied) -> None:
         self._deaths += 1
         self._lose_current()
         if self._candidate:
-            self._fallback = engine.path  # another model is on its way; this one only if that fails
+            self._fallback = engine.command  # another model is on its way; this one only if that fails
         elif self._deaths < 2:
             self.notice.emit(
                 Notice(
@@ -261,20 +253,20 @@ class ModelLoader(QObject):
                     death.cause,
                 )
             )
-            self._start(engine.path, restarted=True)
+            self._start(engine.command, restarted=True)
         else:
             self._give_up(engine, death)
         self.changed.emit()
 
-    def _give_up(self, engine: _Engine, death: EngineDied) -> None:
+    def _give_up(self, engine: ModelEngine, death: EngineDied) -> None:
         self._last_asked = engine.path
         self._never_by_itself(engine.path)
         sentence = self.tr(
             "The engine stopped twice in a row with {0}. The text so far is kept: "
             "load it again, or choose another model."
         )
-        name = Path(engine.path).name
-        self.notice.emit(Notice(sentence.format(name), death.cause, NoticeAction.LOAD_AGAIN))
+        self.problem = sentence.format(Path(engine.path).name)
+        self.notice.emit(Notice(self.problem, death.cause, NoticeAction.LOAD_AGAIN))
 
     # --- letting go -------------------------------------------------------------------------------
 
@@ -294,6 +286,6 @@ class ModelLoader(QObject):
             self._retire(self._candidate)
             self._candidate = None
 
-    def _retire(self, engine: _Engine) -> None:
+    def _retire(self, engine: ModelEngine) -> None:
         engine.bridge.close()
         self._closed.append(engine)

@@ -1,19 +1,21 @@
-"""How models are run: context size, what happens when it is full, KV type, chat format.
+"""How models are run: the chat format that is chosen for each, and settings that a model refuses.
 
-Choices come in, are stored as settings, and the model is loaded again where that is needed. Promises:
-what a model refused to be loaded with is not what the next start uses; a model that cannot let go
-of single turns says so once, before the first message. It knows nothing about chats.
+Promises:
+settings that a model refused to be loaded with are not what the next start uses; a model that cannot let
+go of single turns says so once, before the first message. It knows nothing about chats.
 """
 
 from __future__ import annotations
 
+import dataclasses
+
 from PySide6.QtCore import QObject, Signal
 
-from app.data.settings import Settings
+from app.data.settings import LoadSettings, Settings
 from app.services.model_loader import ModelLoader
 from app.services.notice import Notice
 from app.services.preferences import Preferences
-from engine.protocol import Endurance, KVType, ModelInfo, Policy
+from engine.protocol import Endurance, ModelInfo
 
 
 class ModelOptions(QObject):
@@ -26,7 +28,7 @@ class ModelOptions(QObject):
         super().__init__(parent)
         self._preferences = preferences
         self._loader = loader
-        self._good = preferences.settings
+        self._good = preferences.settings.load_settings
         self._told: set[str] = set()
         loader.model_ready.connect(self._on_ready)
         loader.refused.connect(self._on_refused)
@@ -35,20 +37,6 @@ class ModelOptions(QObject):
     def settings(self) -> Settings:
         """What holds now."""
         return self._preferences.settings
-
-    def use_n_ctx(self, n_ctx: int) -> None:
-        """Load the current model again with a context of `n_ctx` tokens."""
-        self._preferences.update(n_ctx=n_ctx)
-        self._load_again()
-
-    def use_kv_type(self, kv_type: KVType) -> None:
-        """Load the current model again with its KV cache stored as `kv_type`."""
-        self._preferences.update(kv_type=kv_type)
-        self._load_again()
-
-    def use_policy(self, policy: Policy) -> None:
-        """From the next message on, do this when a chat has filled its context."""
-        self._preferences.update(policy=policy)
 
     def use_chat_format(self, name: str | None) -> None:
         """Load the current model again with the chat format `name`; None is the file's own."""
@@ -64,10 +52,12 @@ class ModelOptions(QObject):
             self._loader.load(self._loader.info.path)
 
     def _on_ready(self, info: ModelInfo) -> None:
-        self._good = self.settings
+        if self._loader.asked_with == self.settings.load_settings:  # else a chat wanted it otherwise
+            self._good = self.settings.load_settings
         if info.endurance is Endurance.CANNOT and info.endurance_reason and info.path not in self._told:
             self._told.add(info.path)
             self.notice.emit(Notice(info.endurance_reason, calm=True))
 
-    def _on_refused(self) -> None:
-        self._preferences.update(n_ctx=self._good.n_ctx, kv_type=self._good.kv_type)
+    def _on_refused(self, how: LoadSettings) -> None:
+        if how == self.settings.load_settings:
+            self._preferences.update(**dataclasses.asdict(self._good))

@@ -15,7 +15,9 @@ class NoticeAction(enum.Enum):
     LOAD_AGAIN = enum.auto()  # start the model that stopped, once more
     CHOOSE_MODEL = enum.auto()  # open the list of models
     GO_ON_ENDLESS = enum.auto()  # let the oldest messages leave the model's view
-    UNDO = enum.auto()  # bring the messages back that were replaced in the open chat
+    UNDO = enum.auto()  # bring the message back that was taken out of the open chat
+    RESTORE_CHAT = enum.auto()  # bring the chat back that was deleted last
+    LOAD_FOR_CHAT = enum.auto()  # load the model again with the open chat's options
 
 
 @dataclass(frozen=True, slots=True)

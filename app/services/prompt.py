@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from app.data.attachment_text import with_attachments
 from app.data.stored_message import StoredMessage
 from app.item_models.sight import Sight
 from engine.protocol import CacheView, Message, Role
@@ -35,10 +36,10 @@ def prompt_of(stored: Iterable[StoredMessage], system: str = "") -> Prompt:
     if system.strip():
         messages.append(Message(Role.SYSTEM, system))
         ids.append(tuple[int, ...]())
-    spoken = (message for message in stored if message.content)
+    spoken = (message for message in stored if message.content or message.attachments)
     for role, group in itertools.groupby(spoken, key=lambda message: message.role):
         parts = list(group)
-        content = "\n\n".join(part.content for part in parts)
+        content = "\n\n".join(with_attachments(part.content, part.attachments) for part in parts)
         messages.append(Message(role, content, pinned=any(part.pinned for part in parts)))
         ids.append(tuple(part.id for part in parts))
     return Prompt(tuple(messages), tuple(ids))

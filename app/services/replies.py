@@ -28,14 +28,17 @@ _STREAMING = MessageState.STREAMING
 class Reply:
     """One reply: `message` as it is now, and the user's message it answers.
 
-    `prompt` is what was sent, None while it waits for a model; with `is_again` the question was
-    answered before. The tokens of the prompt that were read and those that were written are counted.
+    `prompt` is what was sent, None while it waits for a model. `former_head` is what the chat ended with
+    before; `is_again`: the question was there before. `begun` is what a reply that goes on was until
+    then. The tokens of the prompt that were read and those that were written are counted.
     """
 
     request_id: int
     question: StoredMessage
     message: StoredMessage
+    former_head: int | None = None
     is_again: bool = False
+    begun: StoredMessage | None = None
     prompt: Prompt | None = None
     n_read: int = 0
     n_written: int = 0
@@ -50,6 +53,16 @@ class Reply:
     def chat_id(self) -> str:
         """The chat that the reply belongs to."""
         return self.message.chat_id
+
+    @property
+    def text_before(self) -> str:
+        """What a reply that goes on said until then."""
+        return self.begun.content if self.begun else ""
+
+    @property
+    def has_new_text(self) -> bool:
+        """Whether anything was written since this reply was asked for."""
+        return len(self.message.content) > len(self.text_before)
 
 
 class Replies(QObject):
@@ -73,13 +86,19 @@ class Replies(QObject):
     def __iter__(self) -> Iterator[Reply]:
         return iter(tuple(self._running.values()))
 
-    def begin(self, question: StoredMessage, model: str | None, *, is_again: bool = False) -> Reply:
+    def begin(
+        self, question: StoredMessage, model: str | None, former_head: int | None, *, is_again: bool
+    ) -> Reply:
         """Start an empty reply to `question`. Raises KnownError when it cannot be stored."""
-        message = self._store.begin_reply(question.chat_id, model)
-        reply = Reply(next(self._request_ids), question, message, is_again)
-        self._running[reply.request_id] = reply
-        self._timer.start()
-        return reply
+        message = self._store.begin_reply(question, model)
+        return self._add(Reply(next(self._request_ids), question, message, former_head, is_again))
+
+    def go_on(self, question: StoredMessage, begun: StoredMessage) -> Reply:
+        """Go on with a reply that has ended. Raises KnownError when that cannot be stored."""
+        message = self._store.continue_reply(begun)
+        return self._add(
+            Reply(next(self._request_ids), question, message, begun.id, is_again=True, begun=begun)
+        )
 
     def get(self, request_id: int | None) -> Reply | None:
         """The running reply of a request."""
@@ -98,8 +117,8 @@ class Replies(QObject):
     def finish(
         self, reply: Reply, state: MessageState, text: str | None = None, numbers: TurnNumbers | None = None
     ) -> None:
-        """The reply ended; `text` is all of it, None for what came so far."""
-        content = reply.message.content if text is None else text
+        """The reply ended; `text` is all that was written for it now, None for what came so far."""
+        content = reply.message.content if text is None else reply.text_before + text
         reply.message = dataclasses.replace(reply.message, content=content, state=state, numbers=numbers)
         self._forget(reply)
         try:
@@ -111,11 +130,7 @@ class Replies(QObject):
     def discard(self, reply: Reply) -> None:
         """Drop a reply without a trace in the store; raises KnownError when that fails."""
         self._forget(reply)
-        self._store.delete_message(reply.message.id)
-
-    def abandon(self, reply: Reply) -> None:
-        """Drop a reply whose chat is being deleted."""
-        self._forget(reply)
+        self._store.discard_message(reply.message.id)
 
     def save(self) -> None:
         """Store what grew since the last time."""
@@ -127,6 +142,11 @@ class Replies(QObject):
         except KnownError as error:
             self._timer.stop()  # once is enough; the end of the reply tries again
             self.failed.emit(str(error))
+
+    def _add(self, reply: Reply) -> Reply:
+        self._running[reply.request_id] = reply
+        self._timer.start()
+        return reply
 
     def _forget(self, reply: Reply) -> None:
         self._running.pop(reply.request_id, None)

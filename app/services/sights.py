@@ -17,18 +17,19 @@ from PySide6.QtCore import QObject, Signal
 from app.data.chat_store import ChatStore
 from app.item_models.sight import Sight
 from app.services.answering import Answering
+from app.services.chat_options import ChatOptionsService
 from app.services.model_loader import ModelLoader
-from app.services.preferences import Preferences
 from app.services.prompt import StoredIds, prompt_of, sight_of
 from engine.errors import KnownError
-from engine.protocol import CacheView, Event, LookAt, TurnStats
+from engine.protocol import CachePolicy, CacheView, Event, LookAt, TurnStats
 
 
 @dataclass(frozen=True, slots=True)
 class CacheFill:
     """What the cache holds of a chat, in tokens, and what its last turn cost; None while unknown.
 
-    With `is_forecast`, what the next message will leave there.
+    With `is_forecast`, what the next message will leave there. The other numbers are those of `CacheView`;
+    `n_window` and `n_chat` grow with the reply that is being written.
     """
 
     n_sinks: int
@@ -36,6 +37,20 @@ class CacheFill:
     n_cells: int
     is_forecast: bool
     last_turn: TurnStats | None
+    n_system: int = 0
+    n_pinned: int = 0
+    n_chat: int | None = None
+    n_room: int | None = None
+
+    @property
+    def n_first(self) -> int:
+        """Of the sinks, the first tokens of the chat that stay although nobody asked for it."""
+        return max(0, self.n_sinks - self.n_system - self.n_pinned)
+
+    @property
+    def n_unseen(self) -> int | None:
+        """Tokens of the chat that the model does not see; None where its length is not known."""
+        return None if self.n_chat is None else max(0, self.n_chat - self.n_sinks - self.n_window)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,27 +74,27 @@ class Sights(QObject):
         store: ChatStore,
         answering: Answering,
         loader: ModelLoader,
-        preferences: Preferences,
+        options: ChatOptionsService,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
         self._store = store
         self._answering = answering
         self._loader = loader
-        self._preferences = preferences
+        self._options = options
         self._watched: str | None = None
         self._known: dict[str, _Known] = {}
         self._asked: dict[str, deque[StoredIds]] = {}
         self._ask_later: set[str] = set()
         self._told_by_itself: set[str] = set()
         self._turns: dict[str, TurnStats] = {}
-        self._asked_with = (preferences.settings.cache, preferences.settings.system_prompt)
+        self._asked_with: tuple[CachePolicy, str] | None = None
         loader.event_received.connect(self._on_event)
         loader.engine_lost.connect(self._on_engine_lost)
         loader.model_ready.connect(lambda _info: self.look(self._watched))
         answering.ended.connect(self._on_ended)
         answering.measured.connect(self._on_measured)
-        preferences.changed.connect(lambda _settings: self._on_preferences())
+        options.changed.connect(lambda _chat_id: self.check_options())
 
     def of_chat(self, chat_id: str | None) -> Sight:
         """What the model sees of a chat; no line where nothing is known."""
@@ -92,13 +107,17 @@ class Sights(QObject):
         if known is None:
             return None
         view, running = known.view, self._answering.running(chat_id)
-        n_since = running.n_tokens - known.n_included if running else 0
+        n_since = max(0, running.n_tokens - known.n_included) if running else 0
         return CacheFill(
             view.n_sinks,
-            view.n_window + max(0, n_since),
+            view.n_window + n_since,
             view.n_cells,
             view.is_forecast,
             self._turns.get(view.chat_id),
+            n_system=view.n_system,
+            n_pinned=view.n_pinned,
+            n_chat=None if view.n_chat is None else view.n_chat + n_since,
+            n_room=view.n_room,
         )
 
     def is_settled(self, chat_id: str) -> bool:
@@ -121,7 +140,9 @@ class Sights(QObject):
             self._ask_later.add(chat_id)
             return
         self._ask_later.discard(chat_id)
-        settings = self._preferences.settings
+        settings = self._options.effective(chat_id)
+        if chat_id == self._watched:
+            self._asked_with = (settings.cache, settings.system_prompt)
         try:
             prompt = prompt_of(self._store.messages(chat_id), settings.system_prompt)
             self._loader.send(LookAt(chat_id, prompt.messages, settings.cache))
@@ -146,7 +167,9 @@ class Sights(QObject):
                 self._take(event, ids)
         elif running and running.prompt:
             self._told_by_itself.add(event.chat_id)
-            self._take(event, (*running.prompt.ids, (running.message.id,)), running.n_tokens)
+            goes_on = bool(running.text_before)
+            ids = running.prompt.ids if goes_on else (*running.prompt.ids, (running.message.id,))
+            self._take(event, ids, running.n_tokens)
 
     def _take(self, view: CacheView, ids: StoredIds, n_included: int = 0) -> None:
         if view.n_messages == len(ids):
@@ -162,7 +185,9 @@ class Sights(QObject):
     def _on_ended(self, chat_id: str) -> None:
         is_told = chat_id in self._told_by_itself
         self._told_by_itself.discard(chat_id)
-        if chat_id in self._ask_later or not is_told:
+        if chat_id != self._watched:
+            self._ask_later.discard(chat_id)  # it is asked about when somebody looks at it
+        elif chat_id in self._ask_later or not is_told:
             self.look(chat_id)
 
     def _on_measured(self, chat_id: str, turn: TurnStats) -> None:
@@ -175,10 +200,10 @@ class Sights(QObject):
         for chat_id in list(self._known):
             self._forget(chat_id)
 
-    def _on_preferences(self) -> None:
-        settings = self._preferences.settings
+    def check_options(self) -> None:
+        """Ask again where the options of the chat that is looked at are others than before."""
+        settings = self._options.effective(self._watched)
         if self._asked_with != (settings.cache, settings.system_prompt):
-            self._asked_with = (settings.cache, settings.system_prompt)
             self.look(self._watched)
 
 

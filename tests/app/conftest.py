@@ -35,14 +35,15 @@ class Desk:
         self.engine = engine
         self.notices: list[Notice] = []
         weir.loader.notice.connect(self.notices.append)
-        assert weir.controller is not None
-        assert weir.store is not None
-        assert weir.pins is not None
-        self.controller = weir.controller
-        self.store = weir.store
-        self.controller.notice.connect(self.notices.append)
-        weir.pins.notice.connect(self.notices.append)
-        weir.options.notice.connect(self.notices.append)
+        assert weir.open is not None
+        self.chats = weir.open
+        self.controller = self.chats.controller
+        self.store = self.chats.store
+        for teller in (
+            *(self.controller, self.chats.pins, self.chats.list, self.chats.files),
+            *(self.chats.options, self.chats.attachments, weir.options),
+        ):
+            teller.notice.connect(self.notices.append)
 
     def send(self, text: str) -> None:
         """Write and press Enter."""

@@ -1,12 +1,13 @@
-"""Editing, writing again, pinning; and that nothing is lost by it."""
+"""Editing, writing again, going on, deleting, pinning; and that nothing is lost by it."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from app.services.notice import NoticeAction
 from app.views.message_view import MessageView
 from engine.protocol import Cancel, FinishReason
 from tests.app.conftest import Desk, settle
@@ -82,65 +83,133 @@ def test_edit_belongs_to_its_chat(desk: Desk) -> None:
     assert desk.weir.window.composer.text() == "Question 0"
 
 
-def test_undo_brings_back_what_an_edit_replaced(desk: Desk) -> None:
+def _versions(desk: Desk, row: int) -> tuple[str, bool]:
+    switch = _view(desk, row).actions_row.versions
+    return switch.label.text(), switch.isVisibleTo(desk.weir.window)
+
+
+def _switch(desk: Desk, row: int, arrow: str) -> None:
+    button = getattr(_view(desk, row).actions_row.versions, arrow)
+    assert button.isEnabled()
+    button.click()
+    settle()
+
+
+def test_edited_message_and_what_came_after_it_stay_as_another_version(desk: Desk) -> None:
     _turns(desk, 2)
+    assert _versions(desk, 0) == ("1/1", False)
     _click(desk, 0, "edit")
     desk.send("Another beginning")
     desk.say(desk.engine.newest.finish, "Another answer")
-    banner = desk.weir.window.banner
-    assert banner.text.text() == "Message 1 was replaced, and the 3 messages after it were put aside."
-    assert banner.action.text() == "Undo"
-    banner.action.click()
-    settle()
+    assert desk.shown() == ["Another beginning", "Another answer"]
+    assert _versions(desk, 0) == ("2/2", True)
+    _switch(desk, 0, "before")
     assert desk.shown() == ["Question 0", "Answer 0", "Question 1", "Answer 1"]
+    assert _versions(desk, 0) == ("1/2", True)
     desk.send("On")
     assert _asked(desk) == ["Question 0", "Answer 0", "Question 1", "Answer 1", "On"]
 
 
-def test_undo_while_the_new_reply_is_written_stops_it_first(desk: Desk) -> None:
+def test_chosen_version_is_shown_after_a_restart(start: Callable[[], Desk]) -> None:
+    desk = start()
+    desk.say(desk.engine.newest.load)
+    _turns(desk, 1)
+    _click(desk, 1, "again")
+    desk.say(desk.engine.newest.finish, "Other answer")
+    _switch(desk, 1, "before")
+    chat_id = desk.controller.open_chat_id
+    desk.weir.window.close()
+    again = start()
+    again.controller.open(chat_id)
+    settle()
+    assert again.shown() == ["Question 0", "Answer 0"]
+    assert _versions(again, 1) == ("1/2", True)
+
+
+def test_versions_cannot_be_switched_while_a_reply_is_written(desk: Desk) -> None:
     _turns(desk, 1)
     _click(desk, 1, "again")
     desk.say(desk.engine.newest.write, "Oth")
-    desk.weir.window.banner.action.click()
-    assert isinstance(desk.engine.newest.sent[-1], Cancel)
-    assert desk.shown() == ["Question 0", "Oth"]
-    desk.say(desk.engine.newest.finish, "Oth", FinishReason.CANCELLED)
-    assert desk.shown() == ["Question 0", "Answer 0"]
-    assert not desk.controller.running
-
-
-def test_undo_is_over_when_the_chat_went_on(desk: Desk) -> None:
-    _turns(desk, 1)
-    _click(desk, 1, "again")
-    desk.say(desk.engine.newest.finish, "Other answer")
-    _turns(desk, 1)
-    assert desk.weir.window.banner.isHidden()
-    desk.controller.undo()
-    assert desk.shown() == ["Question 0", "Other answer", "Question 0", "Answer 0"]
-
-
-def test_again_writes_the_last_reply_anew_and_keeps_the_old_one(desk: Desk) -> None:
-    _turns(desk, 2)
-    assert _view(desk, 1).actions_row.again.isHidden()
-    _click(desk, 3, "again")
-    assert desk.shown() == ["Question 0", "Answer 0", "Question 1", ""]
-    assert _asked(desk) == ["Question 0", "Answer 0", "Question 1"]
-    assert _view(desk, 3).actions_row.again.isHidden()
-    desk.say(desk.engine.newest.finish, "Other answer")
-    assert desk.shown()[-1] == "Other answer"
-    assert desk.weir.window.banner.shown().action is NoticeAction.UNDO  # type: ignore[union-attr]
-    desk.weir.window.banner.action.click()
+    desk.controller.show_version(desk.weir.transcript.message_at(1).id, 1)
     settle()
-    assert desk.shown()[-1] == "Answer 1"
+    assert desk.shown() == ["Question 0", "Oth"]
+    assert not _view(desk, 1).actions_row.versions.isEnabled()
+
+
+def test_again_writes_any_reply_anew_and_keeps_the_old_one(desk: Desk) -> None:
+    _turns(desk, 2)
+    _click(desk, 1, "again")
+    assert desk.shown() == ["Question 0", ""]
+    assert _asked(desk) == ["Question 0"]
+    assert _view(desk, 1).actions_row.again.isHidden()
+    desk.say(desk.engine.newest.finish, "Other answer")
+    assert desk.shown() == ["Question 0", "Other answer"]
+    _switch(desk, 1, "before")
+    assert desk.shown() == ["Question 0", "Answer 0", "Question 1", "Answer 1"]
 
 
 def test_reply_that_cannot_be_written_again_comes_back(desk: Desk) -> None:
-    _turns(desk, 1)
+    _turns(desk, 2)
     _click(desk, 1, "again")
     desk.say(desk.engine.newest.fail, "The template is broken.")
-    assert desk.shown() == ["Question 0", "Answer 0"]
-    assert desk.stored() == [("Question 0", "complete"), ("Answer 0", "complete")]
+    assert desk.shown() == ["Question 0", "Answer 0", "Question 1", "Answer 1"]
+    assert [state for _, state in desk.stored()] == ["complete"] * 4
+    assert _versions(desk, 1) == ("1/1", False)
     assert desk.weir.window.composer.text() == ""
+
+
+def test_stopped_reply_goes_on_where_it_ended(desk: Desk) -> None:
+    desk.send("Count")
+    desk.say(desk.engine.newest.write, "one, two")
+    desk.say(desk.engine.newest.finish, "one, two", FinishReason.CANCELLED)
+    _click(desk, 1, "go_on")
+    assert _asked(desk) == ["Count", "one, two"]
+    assert desk.shown() == ["Count", "one, two"]
+    desk.say(desk.engine.newest.write, ", three")
+    assert desk.shown()[-1] == "one, two, three"
+    desk.say(desk.engine.newest.finish, ", three, four")
+    assert desk.stored()[-1] == ("one, two, three, four", "complete")
+    numbers = desk.weir.transcript.message_at(1).numbers
+    assert numbers is not None
+    assert numbers.tokens_generated == 24
+    assert numbers.decode_tps == pytest.approx(41.2)
+    assert _view(desk, 1).actions_row.go_on.isHidden()
+
+
+def test_reply_that_cannot_go_on_is_what_it_was(desk: Desk) -> None:
+    desk.send("Count")
+    desk.say(desk.engine.newest.finish, "one, two", FinishReason.CANCELLED)
+    before = desk.weir.transcript.message_at(1)
+    _click(desk, 1, "go_on")
+    desk.say(desk.engine.newest.fail, "The reply has 9,000 tokens.")
+    assert desk.weir.transcript.message_at(1) == before
+    assert desk.stored()[-1] == ("one, two", "interrupted")
+    assert desk.weir.window.composer.text() == ""
+
+
+def test_deleted_message_is_out_of_the_prompt_and_comes_back_with_undo(desk: Desk) -> None:
+    _turns(desk, 2)
+    _view(desk, 1).actions_row.delete_requested.emit()
+    settle()
+    assert desk.shown() == ["Question 0", "Question 1", "Answer 1"]
+    assert desk.engine.newest.questions[-1].messages[0].content == "Question 0\n\nQuestion 1"
+    desk.weir.window.banner.action.click()
+    settle()
+    assert desk.shown() == ["Question 0", "Answer 0", "Question 1", "Answer 1"]
+
+
+def test_deleted_chat_comes_back_with_undo(desk: Desk) -> None:
+    _turns(desk, 1)
+    chat_id = desk.controller.open_chat_id
+    assert chat_id is not None
+    desk.chats.list.delete(chat_id)
+    settle()
+    assert desk.shown() == []
+    assert desk.store.list_chats() == []
+    desk.weir.window.banner.action.click()
+    settle()
+    assert desk.controller.open_chat_id == chat_id
+    assert desk.shown() == ["Question 0", "Answer 0"]
 
 
 def test_edit_that_is_too_long_comes_back_as_an_edit_and_the_chat_as_it_was(desk: Desk) -> None:
@@ -213,7 +282,7 @@ def test_actions_can_be_reached_by_keyboard(desk: Desk, name: str) -> None:
     desk.weir.window.activateWindow()
     body = _view(desk, 0).body
     body.setFocus()
-    for _ in range(4):
+    for _ in range(8):
         focused = desk.weir.window.focusWidget()
         assert focused is not None
         QTest.keyClick(focused, Qt.Key.Key_Tab)
@@ -227,7 +296,7 @@ def test_context_menu_offers_the_same_actions(desk: Desk) -> None:
     view = _view(desk, 1)
     menu = view.body_menu(QPoint(0, 0))
     names = [action.text() for action in menu.actions()]
-    assert "Write this reply again" in names
+    assert "Write this reply again, as another version" in names
     assert any("Pin this message" in name for name in names)
     next(action for action in menu.actions() if "again" in action.text()).trigger()
     assert desk.shown() == ["Question 0", ""]

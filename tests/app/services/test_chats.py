@@ -92,7 +92,7 @@ def test_deleting_a_chat_in_mid_reply_leaves_no_trace(desk: Desk) -> None:
     chat_id = desk.controller.open_chat_id
     assert chat_id is not None
     request = desk.engine.newest.requests[-1].request_id
-    desk.controller.delete(chat_id)
+    desk.chats.list.delete(chat_id)
     assert desk.engine.newest.sent[-2:] == [Cancel(request), Forget(chat_id)]
     desk.say(desk.engine.newest.write, "too late")
     desk.say(desk.engine.newest.finish, "too late", FinishReason.CANCELLED)
@@ -129,6 +129,22 @@ def test_draft_is_kept_per_chat(desk: Desk) -> None:
     assert edit.toPlainText() == "a new one"
 
 
+def test_drafts_are_there_again_after_a_restart(start: Callable[[], Desk]) -> None:
+    desk = start()
+    desk.say(desk.engine.newest.load)
+    desk.send("First")
+    desk.say(desk.engine.newest.finish, "Yes")
+    first = desk.controller.open_chat_id
+    desk.weir.window.composer.edit.set_text("half a thought")
+    desk.controller.open(None)
+    desk.weir.window.composer.edit.set_text("a new one")
+    desk.weir.window.close()
+    again = start()
+    assert again.weir.window.composer.text() == "a new one"
+    again.controller.open(first)
+    assert again.weir.window.composer.text() == "half a thought"
+
+
 def test_second_message_waits_for_the_end_of_the_reply(desk: Desk) -> None:
     desk.send("One")
     desk.send("Two")
@@ -152,7 +168,8 @@ def test_closing_in_mid_reply_keeps_the_text_and_ends_the_engine(start: Callable
 def test_prompt_joins_questions_that_were_never_answered(desk: Desk) -> None:
     chat = desk.store.create_chat()
     desk.store.add_user_message(chat.id, "One")
-    reply = desk.store.begin_reply(chat.id, None)
+    question = desk.store.messages(chat.id)[0]
+    reply = desk.store.begin_reply(question, None)
     desk.store.finish_reply(reply.id, "", MessageState.INTERRUPTED, None)
     desk.store.add_user_message(chat.id, "Two")
     assert prompt_of(desk.store.messages(chat.id)).messages == (Message(Role.USER, "One\n\nTwo"),)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable
 from pathlib import Path
 
@@ -103,7 +104,8 @@ def test_model_that_made_room_for_a_refused_context_comes_back_as_it_was(
     loader.load(str(big))
     engine.newest.load()
     settle()
-    options.use_n_ctx(1_000_000)
+    preferences.update(n_ctx=1_000_000)
+    loader.load(str(big))
     assert [client.closed for client in engine.clients] == [True, False]
     engine.newest.refuse("There is no memory for 1,000,000 tokens.")
     settle()
@@ -115,6 +117,7 @@ def test_model_that_made_room_for_a_refused_context_comes_back_as_it_was(
     engine.newest.refuse("Not this time.")
     settle()
     assert len(engine.clients) == 4  # the very same thing is not tried again by itself
+    assert options.settings.n_ctx is None
     loader.close(1.0)
 
 
@@ -126,7 +129,7 @@ def test_model_that_cannot_let_go_says_so_once_before_the_first_message(start: C
     assert [(notice.message, notice.calm) for notice in desk.notices] == [(reason, True)]
     assert desk.weir.window.banner.text.text() == reason
     button = desk.weir.window.model_bar.cache
-    assert reason in button.toolTip()
+    assert html.escape(reason) in button.toolTip()
     assert "exact" in button.text()  # what really happens, whatever was chosen
     desk.weir.window.banner.dismiss.click()
     desk.say(desk.engine.newest.die)

@@ -9,7 +9,7 @@ import pytest
 
 from app.item_models.sight import Presence, Sight
 from app.services.prompt import prompt_of, sight_of
-from engine.protocol import CacheView, FinishReason, Gauges, Message, PrefillProgress, Role
+from engine.protocol import CacheView, FinishReason, Gauges, Message, Policy, PrefillProgress, Role
 from tests.app.conftest import Desk, settle
 from tests.app.scripted_engine import ScriptedClient
 
@@ -160,9 +160,8 @@ def test_opening_another_chat_asks_and_shows_its_own_line(desk: Desk) -> None:
 def test_answer_about_an_older_list_of_messages_is_ignored(desk: Desk) -> None:
     _turns(desk, 3)
     client, message = _by_hand(desk), desk.weir.transcript.message_at(0)
-    assert desk.weir.pins
-    desk.weir.pins.set_pinned(message.id, True)
-    desk.weir.pins.set_pinned(message.id, False)
+    desk.chats.pins.set_pinned(message.id, True)
+    desk.chats.pins.set_pinned(message.id, False)
     assert [question.messages[0].pinned for question in client.questions[-2:]] == [True, False]
     desk.say(lambda: client.see(4, still_seen=(0,)))  # of the list with the pin
     assert _line(desk) is None
@@ -235,7 +234,7 @@ def test_another_policy_asks_again_and_goes_with_the_next_message(desk: Desk) ->
 
 def test_reply_that_was_refused_by_a_full_context_says_what_to_do(desk: Desk) -> None:
     _turns(desk, 1)
-    desk.weir.options.use_policy(desk.engine.newest.requests[-1].cache.policy.STOP)
+    desk.weir.preferences.update(policy=Policy.STOP)
     desk.send("Question 1")
     n_asked = len(desk.engine.newest.questions)
     desk.say(desk.engine.newest.finish, "", FinishReason.CONTEXT_FULL)

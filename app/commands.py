@@ -1,0 +1,172 @@
+"""What the keys and the command palette do.
+
+The ids of `app.views.shortcuts` are carried out here, by shortcut or from the palette.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QCoreApplication
+from PySide6.QtGui import QShortcut
+
+from app.connections import ask_to_export
+from app.item_models.palette_item_model import PaletteCommand
+from app.services.chat_files import ChatFormat
+from app.views.chat_file_dialogs import ask_what_to_import
+from app.views.shortcuts import Place, section_words, shortcuts
+from engine.protocol import Role
+
+if TYPE_CHECKING:
+    from app.window import Weir
+
+_NOT_IN_PALETTE = frozenset({"palette", "message_field", "stop"})
+
+
+class Commands:
+    """Owns the window's shortcuts."""
+
+    def __init__(self, weir: Weir) -> None:
+        self._weir = weir
+        window = weir.window
+        self._acts = self._window_acts() | self._chat_acts()
+        self._more = self._palette_acts()
+        for row in shortcuts():
+            if row.place is Place.WINDOW:
+                for keys in row.sequences():
+                    QShortcut(keys, window, self._acts[row.id])
+        window.palette_of_commands.command_chosen.connect(self.carry_out)
+        window.palette_of_commands.chat_chosen.connect(self._open_chat)
+
+    def carry_out(self, command_id: str) -> None:
+        """Do what a command says."""
+        (self._acts | {command.id: act for command, act in self._more})[command_id]()
+
+    def offers(self) -> list[PaletteCommand]:
+        """The commands of the palette, with the reason where one cannot be carried out now."""
+        rows = [row for row in shortcuts() if row.place is Place.WINDOW and row.id not in _NOT_IN_PALETTE]
+        keyed = [
+            PaletteCommand(
+                row.id,
+                row.words,
+                row.key_texts()[0],
+                group=section_words(row.section),
+                unavailable_because=self._obstacle(row.id),
+            )
+            for row in rows
+        ]
+        return keyed + [command for command, _act in self._more]
+
+    def _window_acts(self) -> dict[str, Callable[[], None]]:
+        window, pages = self._weir.window, self._weir.pages
+        return {
+            "message_field": lambda: window.show_page(None),
+            "stop": window.composer.escape,
+            "attach": window.composer.choose_files,
+            "newest": window.transcript.scroll_to_end,
+            "memory": window.memory.toggle,
+            "model": window.model_bar.open_menu,
+            "palette": self._open_palette,
+            "sidebar": window.sidebar.toggle_collapsed,
+            "search": window.sidebar.begin_search,
+            "rename": window.sidebar.rename_chosen,
+            "next_chat": lambda: window.sidebar.open_neighbour(1),
+            "previous_chat": lambda: window.sidebar.open_neighbour(-1),
+            "settings": pages.open_settings,
+            "shortcuts": pages.open_shortcuts,
+            "quit": self._quit,
+        }
+
+    def _chat_acts(self) -> dict[str, Callable[[], None]]:
+        return {
+            "new_chat": self._weir.window.sidebar.new_chat_requested.emit,
+            "edit_last": self._edit_last,
+            "again": lambda: self._weir.open.controller.again() if self._weir.open else None,
+            "copy_reply": self._copy_reply,
+        }
+
+    def _palette_acts(self) -> list[tuple[PaletteCommand, Callable[[], None]]]:
+        pages, window = self._weir.pages, self._weir.window
+        export = _tr("Export and import")
+
+        def write(form: ChatFormat, whole: bool) -> Callable[[], None]:
+            def act() -> None:
+                if chats := self._weir.open:
+                    ask_to_export(self._weir, chats, None if whole else chats.controller.open_chat_id, form)
+
+            return act
+
+        def read() -> None:
+            if chats := self._weir.open:
+                ask_what_to_import(window, chats.files.import_from)
+
+        return [
+            (PaletteCommand("chat_options", _tr("This chat's options")), pages.open_chat_options),
+            (PaletteCommand("endurance", _tr("Measure how the model holds out")), pages.open_endurance),
+            (PaletteCommand("open_file", _tr("Open a model file")), window.model_bar.open_file),
+            (
+                PaletteCommand("export_markdown", _tr("Export this chat as Markdown"), group=export),
+                write(ChatFormat.MARKDOWN, whole=False),
+            ),
+            (
+                PaletteCommand("export_json", _tr("Export this chat as JSON"), group=export),
+                write(ChatFormat.JSON, whole=False),
+            ),
+            (
+                PaletteCommand("export_all", _tr("Export all chats as JSON"), group=export),
+                write(ChatFormat.JSON, whole=True),
+            ),
+            (PaletteCommand("import", _tr("Import chats"), group=export), read),
+            *self._theme_acts(),
+        ]
+
+    def _theme_acts(self) -> list[tuple[PaletteCommand, Callable[[], None]]]:
+        preferences = self._weir.preferences
+        words = {
+            "system": _tr("Colours of the system"),
+            "light": _tr("Light colours"),
+            "dark": _tr("Dark colours"),
+        }
+        return [
+            (
+                PaletteCommand(f"theme_{name}", title, keywords=(_tr("theme"),)),
+                lambda name=name: preferences.update(theme=name),  # type: ignore[misc]
+            )
+            for name, title in words.items()
+        ]
+
+    def _obstacle(self, command_id: str) -> str:
+        last = self._weir.transcript.last(Role.ASSISTANT)
+        if command_id in ("again", "copy_reply") and last is None:
+            return _tr("there is no reply yet")
+        if command_id == "edit_last" and self._weir.transcript.last(Role.USER) is None:
+            return _tr("there is no message yet")
+        if command_id == "again" and self._weir.open and self._weir.open.controller.running:
+            return _tr("a reply is being written")
+        return ""
+
+    def _open_palette(self) -> None:
+        self._weir.window.palette_of_commands.open(self.offers(), self._weir.chats.chats())
+
+    def _quit(self) -> None:
+        self._weir.window.close()
+
+    def _edit_last(self) -> None:
+        last = self._weir.transcript.last(Role.USER)
+        if self._weir.open and last:
+            self._weir.open.controller.begin_edit(last.id)
+            self._weir.window.composer.setFocus()
+
+    def _copy_reply(self) -> None:
+        last = self._weir.transcript.last(Role.ASSISTANT)
+        if last:
+            QCoreApplication.instance().clipboard().setText(last.content)  # type: ignore[union-attr]
+
+    def _open_chat(self, chat_id: str) -> None:
+        if self._weir.open:
+            self._weir.open.controller.open(chat_id)
+
+
+def _tr(words: str) -> str:
+    return QCoreApplication.translate("Commands", words)

@@ -1,0 +1,102 @@
+"""The pages that stand in place of the chat, each made when it is first wanted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QWidget
+
+from app.open_chats import OpenChats
+from app.views.chat_options_panel import ChatOptionsPanel
+from app.views.endurance_page import EndurancePage
+from app.views.settings_page import SettingsPage
+from app.views.shortcuts_page import ShortcutsPage
+from engine.protocol import ModelInfo
+
+if TYPE_CHECKING:
+    from app.window import Weir
+
+
+class Pages:
+    """Owns the pages."""
+
+    def __init__(self, weir: Weir) -> None:
+        self._weir = weir
+        self._open: OpenChats | None = None
+        self.endurance: EndurancePage | None = None
+        self.settings: SettingsPage | None = None
+        self.chat_options: ChatOptionsPanel | None = None
+        self.shortcuts: ShortcutsPage | None = None
+        weir.window.sidebar.page_requested.connect(self.open)
+
+    def connect_chats(self, open_chats: OpenChats) -> None:
+        """The chats are open: from now on one of them can have options."""
+        self._open = open_chats
+        open_chats.controller.chat_opened.connect(self._show_chat)
+
+    def open(self, name: str) -> None:
+        """Show the page "endurance", "settings" or "shortcuts"."""
+        {"endurance": self.open_endurance, "settings": self.open_settings, "shortcuts": self.open_shortcuts}[
+            name
+        ]()
+
+    def open_endurance(self) -> None:
+        """How the model holds out over a long text."""
+        if self.endurance is None:
+            self.endurance = EndurancePage(self._weir.endurance, lambda: self._weir.loader.info)
+            self.endurance.closed.connect(self._close)
+        self._show(self.endurance, "endurance")
+
+    def open_settings(self) -> None:
+        """What holds in all chats."""
+        if self.settings is None:
+            self.settings = SettingsPage(self._weir.preferences, self._weir.database.parent)
+            self.settings.closed.connect(self._close)
+            self.settings.reload_requested.connect(self._reload)
+        self.show_model(self._weir.loader.info)
+        self._show(self.settings, "settings")
+
+    def open_chat_options(self) -> None:
+        """What the open chat does differently."""
+        if self._open is None:
+            return
+        if self.chat_options is None:
+            self.chat_options = ChatOptionsPanel(self._open.options, self._weir.preferences)
+            self.chat_options.closed.connect(self._close)
+            self.chat_options.settings_requested.connect(self.open_settings)
+            self.chat_options.reload_requested.connect(self._reload)
+        self._show_chat()
+        self.show_model(self._weir.loader.info)
+        self._show(self.chat_options, None)
+
+    def open_shortcuts(self) -> None:
+        """All keys at a glance."""
+        if self.shortcuts is None:
+            self.shortcuts = ShortcutsPage()
+            self.shortcuts.closed.connect(self._close)
+        self._show(self.shortcuts, "shortcuts")
+
+    def show_model(self, info: ModelInfo | None) -> None:
+        """The model that answers now."""
+        needs_reload = self._open is not None and self._open.options.needs_reload(self._chat_id)
+        for page in (self.settings, self.chat_options):
+            if page:
+                page.show_model(info, needs_reload)
+
+    @property
+    def _chat_id(self) -> str | None:
+        return self._open.controller.open_chat_id if self._open else None
+
+    def _show(self, page: QWidget, name: str | None) -> None:
+        self._weir.window.show_page(page, name)
+
+    def _show_chat(self) -> None:
+        if self.chat_options:
+            self.chat_options.show_chat(self._chat_id)
+
+    def _reload(self) -> None:
+        if self._open:
+            self._open.options.load_for(self._chat_id)
+
+    def _close(self) -> None:
+        self._weir.window.show_page(None)

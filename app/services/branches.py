@@ -1,0 +1,140 @@
+"""A chat as a tree: edits, replies made again, other versions, and messages that are taken out.
+
+Wishes about messages of the open chat come in; the store and the transcript are brought up to date.
+Promises: nothing that was said is lost, it stands in another branch; a message that was taken out
+comes back with `undo`. It knows nothing about drafts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from PySide6.QtCore import QObject, Signal
+
+from app.data.chat_store import ChatStore
+from app.data.stored_message import Attachment, MessageState, StoredMessage
+from app.item_models.transcript_item_model import TranscriptItemModel
+from app.services.answering import Answering
+from app.services.drafts import Edit
+from app.services.notice import Notice, NoticeAction
+from engine.errors import KnownError
+from engine.protocol import Role
+
+
+@dataclass(frozen=True, slots=True)
+class _TakenOut:
+    """A message that was taken out of its chat, and the chat's last message before."""
+
+    message_id: int
+    former_head: int | None
+
+
+class Branches(QObject):
+    """Owns, for each chat, which message was taken out last."""
+
+    shown = Signal(str)
+    """The id of a chat whose messages are others now."""
+
+    notice = Signal(object)
+    """A `Notice`."""
+
+    def __init__(
+        self,
+        store: ChatStore,
+        answering: Answering,
+        transcript: TranscriptItemModel,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._store = store
+        self._answering = answering
+        self._transcript = transcript
+        self._taken_out: dict[str, _TakenOut] = {}
+
+    def show(self, chat_id: str) -> None:
+        """Show the messages of a chat as they are in the store now; raises KnownError."""
+        reply = self._answering.reply_of(chat_id)
+        stored = self._store.messages(chat_id)
+        # The store may be a second behind the reply that is being written.
+        self._transcript.show_branch([_newer(message, reply) for message in stored])
+        self.shown.emit(chat_id)
+
+    def edit(self, edit: Edit, text: str, attachments: tuple[Attachment, ...]) -> None:
+        """Store `text` as another version of a user message, and have it answered; raises KnownError."""
+        former_head = self._store.head(edit.message.chat_id)
+        question = self._store.add_version(edit.message, text, attachments)
+        self._answer(question, former_head, is_again=False)
+
+    def again(self, message_id: int) -> None:
+        """Have one more version of a reply of the open chat written."""
+        reply = self._transcript.message(message_id)
+        question = self._question_of(reply)
+        if reply is None or question is None or reply.state is MessageState.STREAMING:
+            return
+        with self._told(question.chat_id):
+            self._answer(question, self._store.head(question.chat_id), is_again=True)
+
+    def go_on(self, message_id: int) -> None:
+        """Have the last reply of the open chat go on where it ended."""
+        reply = self._transcript.message(message_id)
+        question = self._question_of(reply)
+        if reply is None or question is None or reply is not self._transcript.last():
+            return
+        with self._told(reply.chat_id):
+            self._answering.go_on(question, reply)
+            self.show(reply.chat_id)
+
+    def show_version(self, message_id: int, version: int) -> None:
+        """Show another version of a message of the open chat, with what came after it."""
+        message = self._transcript.message(message_id)
+        if message is None or not 1 <= version <= message.n_versions:
+            return
+        with self._told(message.chat_id):
+            self._store.show_version(message, version)
+            self.show(message.chat_id)
+
+    def take_out(self, message_id: int) -> None:
+        """Take a message out of the open chat; `undo` brings it back."""
+        message = self._transcript.message(message_id)
+        if message is None or message.state is MessageState.STREAMING:
+            return
+        with self._told(message.chat_id):
+            taken = _TakenOut(message.id, self._store.head(message.chat_id))
+            self._store.remove_message(message.id)
+            self._taken_out[message.chat_id] = taken
+            self.show(message.chat_id)
+            sentence = self.tr("The message was deleted.")
+            self.notice.emit(Notice(sentence, action=NoticeAction.UNDO, chat_id=message.chat_id, calm=True))
+
+    def undo(self, chat_id: str) -> None:
+        """Bring back the message that was taken out last."""
+        taken = self._taken_out.pop(chat_id, None)
+        if taken:
+            with self._told(chat_id):
+                self._store.restore_message(taken.message_id, taken.former_head)
+                self.show(chat_id)
+
+    def _answer(self, question: StoredMessage, former_head: int | None, *, is_again: bool) -> None:
+        try:
+            self._answering.begin(question, former_head, is_again=is_again)
+        finally:
+            self.show(question.chat_id)
+
+    def _question_of(self, reply: StoredMessage | None) -> StoredMessage | None:
+        if reply is None or reply.role is not Role.ASSISTANT or self._answering.reply_of(reply.chat_id):
+            return None
+        return self._transcript.message(reply.parent_id) if reply.parent_id is not None else None
+
+    @contextlib.contextmanager
+    def _told(self, chat_id: str) -> Iterator[None]:
+        """What goes wrong inside is told to the user."""
+        try:
+            yield
+        except KnownError as error:
+            self.notice.emit(Notice(str(error), chat_id=chat_id))
+
+
+def _newer(message: StoredMessage, reply: StoredMessage | None) -> StoredMessage:
+    return reply if reply and reply.id == message.id else message
