@@ -8,6 +8,7 @@ is too complex raises `TooComplex` and is to be shown literally. It knows nothin
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 from markdown_it.token import Token
@@ -32,8 +33,10 @@ SLICE_LINES = 300
 _MAX_DOUBLINGS = 1
 """How often a slice may be doubled until it holds the whole of a list, quote or table."""
 
-MAX_PANELS = 100
+MAX_PANELS = 200
 """Panels of code in one message: each has a button."""
+
+_FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,7 @@ class MarkdownDocument:
         self._formulas = FormulaObject(self.document)
         self.document.documentLayout().registerHandler(FORMULA, self._formulas)
         self.text = ""
+        self._n_fences = 0
         self._references: References = {}
         self._settled = ""
         self._is_fresh = True
@@ -74,9 +78,12 @@ class MarkdownDocument:
             self._references = known
             self._start_over()
         self.text = text
+        self._n_fences = len(_FENCE.findall(text))
 
     def write_on(self) -> bool:
         """Write the next slice; whether there is more. Raises TooComplex."""
+        if self._n_fences > 2 * MAX_PANELS:  # before many of them are written for nothing
+            raise TooComplex
         source, is_all, blocks, settled = self._next_slice()
         n_panels = sum(token.type in CODE for block in blocks for token in block.tokens)
         if len(self._places.code) + n_panels > MAX_PANELS + len(self._blocks):

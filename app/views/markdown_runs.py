@@ -50,6 +50,23 @@ def runs_of(inline: Token) -> list[Run]:
     return runs
 
 
+def lines_of(runs: Sequence[Run]) -> list[list[Run]]:
+    """The lines of a paragraph; a formula that is set apart is a line of its own."""
+    lines: list[list[Run]] = [[]]
+    for run in runs:
+        if run == BREAK:
+            if lines[-1]:
+                lines.append([])
+        elif run.display:
+            if lines[-1]:
+                lines.append([])
+            lines[-1].append(run)
+            lines.append([])
+        else:
+            lines[-1].append(run._replace(text=run.text.lstrip()) if not lines[-1] else run)
+    return [line for line in lines if line] or [[]]
+
+
 def _run(token: Token, like: Run) -> Run:
     if token.type in {"softbreak", "hardbreak"}:
         return BREAK

@@ -18,7 +18,7 @@ from app.views.markdown_blocks import LISTS
 from app.views.markdown_direction import has_right_to_left, is_right_to_left
 from app.views.markdown_math import MAX_FORMULA
 from app.views.markdown_places import CodePlace, Places
-from app.views.markdown_runs import BREAK, Run, runs_of
+from app.views.markdown_runs import Run, lines_of, runs_of
 from app.views.markdown_style import INDENT, ISOLATE, QUOTE_BARS, MarkdownStyle
 from app.views.markdown_tables import insert_table
 from app.views.markdown_typesetting import FormulaTask
@@ -179,7 +179,7 @@ class MarkdownWriter:
         item = self._containers[-1] if self._containers else None
         if item is not None and item.marker_due:
             runs = _take_task(runs, form)
-        lines = _lines(runs)
+        lines = lines_of(runs)
         for number, line in enumerate(lines):
             one = QTextBlockFormat(form)
             if number:
@@ -281,20 +281,3 @@ def _take_task(runs: list[Run], form: QTextBlockFormat) -> list[Run]:
         QTextBlockFormat.MarkerType.Unchecked if found[1] == " " else QTextBlockFormat.MarkerType.Checked
     )
     return [runs[0]._replace(text=runs[0].text[found.end() :]), *runs[1:]]
-
-
-def _lines(runs: Sequence[Run]) -> list[list[Run]]:
-    """The lines of a paragraph; a formula that is set apart is a line of its own."""
-    lines: list[list[Run]] = [[]]
-    for run in runs:
-        if run == BREAK:
-            if lines[-1]:
-                lines.append([])
-        elif run.display:
-            if lines[-1]:
-                lines.append([])
-            lines[-1].append(run)
-            lines.append([])
-        else:
-            lines[-1].append(run._replace(text=run.text.lstrip()) if not lines[-1] else run)
-    return [line for line in lines if line] or [[]]

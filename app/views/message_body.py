@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from time import monotonic
 
-from PySide6.QtCore import QEvent, QMimeData, QRectF, Qt, QTimer, QUrl, Signal
+from PySide6.QtCore import QEvent, QMimeData, QRectF, QStringListModel, Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import (
     QFont,
     QKeyEvent,
@@ -123,7 +123,7 @@ class MessageBody(QTextBrowser):
 
     def createMimeDataFromSelection(self) -> QMimeData:
         """A selection is copied as plain text, formulas as their LaTeX."""
-        copied = QMimeData()
+        copied = _empty_mime_data()
         copied.setText(selected_text(self.textCursor()))
         return copied
 
@@ -255,3 +255,11 @@ class MessageBody(QTextBrowser):
 
     def _ask_to_open(self, url: QUrl) -> None:
         ask_about_link(url, self)
+
+
+def _empty_mime_data() -> QMimeData:
+    # Made by Qt: some platforms' clipboards outlive Python, and would call into it to delete its own.
+    rows = QStringListModel([""])
+    made = rows.mimeData([rows.index(0)])
+    made.clear()
+    return made

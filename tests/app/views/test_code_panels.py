@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QGuiApplication, QTextLayout
+from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.views.code_colours import DARK_CODE, LIGHT_CODE
@@ -12,7 +13,7 @@ from app.views.code_highlighting import highlight
 from app.views.markdown_places import MAX_HIGHLIGHTED
 from app.views.markdown_typesetting import HighlightTask
 from app.views.message_body import MessageBody
-from app.views.tokens import DARK, LIGHT, current_tokens
+from app.views.tokens import DARK, LIGHT, Tokens, current_tokens
 from tests.app.views.message_bodies import WIDTH, body_with
 
 CODE = "def f(x):\n\treturn '😀', 1  # note\n\n\nprint(f)"
@@ -29,12 +30,9 @@ def _stretch(found: QTextLayout.FormatRange) -> tuple[int, int, str]:
 
 
 @pytest.mark.parametrize(("colours", "tokens"), [(LIGHT_CODE, LIGHT), (DARK_CODE, DARK)])
-def test_colours_of_code_can_be_read(colours: dict[str, str], tokens: object) -> None:
-    assert tokens in (LIGHT, DARK)
-    background = LIGHT.code if tokens == LIGHT else DARK.code
-    assert {kind: round(_contrast(colour, background), 1) for kind, colour in colours.items()} == {
-        kind: pytest.approx(10, abs=5.5) for kind in colours
-    }
+def test_colours_of_code_can_be_read(colours: dict[str, str], tokens: Tokens) -> None:
+    faint = {kind for kind, colour in colours.items() if _contrast(colour, tokens.code) < 4.5}
+    assert faint == set()
 
 
 def _contrast(one: str, other: str) -> float:
@@ -43,9 +41,12 @@ def _contrast(one: str, other: str) -> float:
 
 
 def _luminance(colour: str) -> float:
-    parts = QColor(colour).getRgbF()[:3]
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    shown = QColor(colour)
+    return 0.2126 * _linear(shown.redF()) + 0.7152 * _linear(shown.greenF()) + 0.0722 * _linear(shown.blueF())
+
+
+def _linear(part: float) -> float:
+    return part / 12.92 if part <= 0.04045 else float(((part + 0.055) / 1.055) ** 2.4)
 
 
 def test_stretches_are_counted_as_qt_counts() -> None:
@@ -106,7 +107,7 @@ def test_button_copies_exactly_the_code(qtbot: QtBot) -> None:
     assert QGuiApplication.clipboard().text() == CODE
     assert first.text() == "Copied"
     second.setFocus()
-    qtbot.keyClick(second, Qt.Key.Key_Space)
+    QTest.keyClick(second, Qt.Key.Key_Space)
     assert QGuiApplication.clipboard().text() == "a  \n\tb"
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import QUrl
+from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMessageBox
 from pytestqt.qtbot import QtBot
 
@@ -58,6 +59,18 @@ def test_link_opens_after_a_question_and_only_to_the_web(
     _press(body, "Open" if allowed else "Close")
     assert bool(opened) is allowed
     assert body.source() == QUrl()
+
+
+def test_link_is_reached_by_keyboard(qtbot: QtBot, opened: list[str]) -> None:
+    body = body_with(qtbot, "A [link](https://example.org/a) and [another](https://example.org/b)")
+    with qtbot.waitActive(body):
+        body.show()
+    body.setFocus()
+    QTest.keyClick(body, Qt.Key.Key_Tab)
+    QTest.keyClick(body, Qt.Key.Key_Tab)
+    QTest.keyClick(body, Qt.Key.Key_Return)
+    assert "https://example.org/b" in _box(body).informativeText().replace("\N{ZERO WIDTH SPACE}", "")
+    _press(body, "Cancel")
 
 
 def test_cancel_opens_nothing_and_the_address_can_be_copied(qtbot: QtBot, opened: list[str]) -> None:

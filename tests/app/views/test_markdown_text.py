@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtGui import QTextCursor
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication, QTextCursor
+from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from app.views.markdown_text import text_of_markdown
@@ -49,6 +51,13 @@ def test_selection_is_copied_as_plain_text(qtbot: QtBot) -> None:
         "Title\nSome bold code and a link.\n1. one\n2. two\n  - inner\nif x:\n    y()\na\tlong\n1\t2\n"
         "Costs $5, is $x^2$."
     )
+
+
+def test_copy_key_copies(qtbot: QtBot) -> None:
+    body = body_with(qtbot, "Some **bold** text")
+    body.selectAll()
+    QTest.keyClick(body, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert QGuiApplication.clipboard().text() == "Some bold text"
 
 
 def test_part_of_a_line_is_copied_without_its_marker(qtbot: QtBot) -> None:
