@@ -62,7 +62,7 @@ class ThoughtWatch:
         self.is_over = False
         self._has_begun = False
         self._recent = ""  # what a marker may have begun in
-        self._pairs = _MAY_BEGIN_IN_PROMPT
+        self._pairs: tuple[tuple[str, str], ...] = _MAY_BEGIN_IN_PROMPT
 
     def push(self, piece: str) -> None:
         """More of the reply."""

@@ -72,7 +72,8 @@ def json_fields(event: Event) -> dict[str, object] | None:
         case ModelLoaded():
             name, fields = "model_loaded", {**asdict(event.info), "load_ms": event.load_ms}
         case PrefillProgress():
-            name, fields = "prefill_progress", {"n_done": event.n_done, "n_total": event.n_total}
+            name = "prefill_progress"
+            fields = {"n_done": event.n_done, "n_total": event.n_total, "seconds_left": event.seconds_left}
         case TextDelta():
             name, fields = "text", {"text": event.text, "n_generated": event.n_generated}
         case CacheShifted():
@@ -113,7 +114,7 @@ class PlainOutput:
             case ModelLoaded():
                 self._loaded(event.info)
             case PrefillProgress():
-                self._progress(f"reading {event.n_done:,} of {event.n_total:,} tokens")
+                self._progress(_reading(event))
             case TextDelta():
                 self._write(event.text)
             case CacheShifted() if self._shows_progress:
@@ -158,6 +159,11 @@ class PlainOutput:
             self._err.write("\r" + " " * self._progress_width + "\r" + text)
             self._err.flush()
             self._progress_width = len(text)
+
+
+def _reading(event: PrefillProgress) -> str:
+    text = f"reading {event.n_done:,} of {event.n_total:,} tokens"
+    return text if event.seconds_left is None else f"{text}, {event.seconds_left:,.0f} s left"
 
 
 def _printable(text: str) -> str:

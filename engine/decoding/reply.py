@@ -162,9 +162,9 @@ class Reply:
 
     @property
     def n_surplus(self) -> int | None:
-        """How many of the last tokens have to go so that the others say just the text; None if no number does.
+        """How many of the last tokens have to go so that the others say just the text.
 
-        Half a character may stand behind the text.
+        Half a character may stand behind the text. None: the text ends inside of a token.
         """
         if not self._bytes.startswith(self._shown):
             return None  # bytes that are no UTF-8 are shown as U+FFFD

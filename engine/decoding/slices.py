@@ -7,7 +7,7 @@ measured time of the last slice.
 
 from __future__ import annotations
 
-_SMALLEST = 32
+_SMALLEST, _FIRST = 32, 64
 _BESIDE_REPLIES = 64
 _SHORT_SECONDS, _LONG_SECONDS = 0.15, 0.5
 
@@ -17,7 +17,7 @@ class SliceSize:
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
-        self._size = min(128, capacity)
+        self._size = min(_FIRST, capacity)
 
     def size(self, beside_replies: bool) -> int:
         """Tokens for the next slice; smaller while other chats wait for their next token."""

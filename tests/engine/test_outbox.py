@@ -28,11 +28,12 @@ def test_text_is_merged_and_comes_before_what_follows_it(monkeypatch: pytest.Mon
 def test_threads_never_mix_their_events() -> None:
     ours, theirs = multiprocessing.Pipe()
     outbox = Outbox(theirs)
-    # Longer than what a pipe writes at once.
-    senders = [
-        threading.Thread(target=lambda key=key: [outbox.put(TokenCount(key * 100_000, n)) for n in range(20)])
-        for key in "abc"
-    ]
+
+    def send(key: str) -> None:
+        for number in range(20):
+            outbox.put(TokenCount(key * 100_000, number))  # longer than what a pipe takes at once
+
+    senders = [threading.Thread(target=send, args=(key,)) for key in "abc"]
     for sender in senders:
         sender.start()
     received = [ours.recv() for _ in range(60)]

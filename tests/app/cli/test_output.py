@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 
 from app.cli.output import JsonOutput, PlainOutput
 from engine.protocol import (
     CacheShifted,
+    DeviceBuffers,
     Event,
     Finished,
     FinishReason,
@@ -29,16 +31,26 @@ def json_line(event: Event) -> str:
 
 
 def test_json_of_progress_events() -> None:
-    assert json.loads(json_line(PrefillProgress(1, 256, 600))) == {
+    assert json.loads(json_line(PrefillProgress(1, 256, 600, 1.5))) == {
         "event": "prefill_progress",
         "n_done": 256,
         "n_total": 600,
+        "seconds_left": 1.5,
     }
     assert json.loads(json_line(CacheShifted(1, 128, False))) == {
         "event": "cache_shifted",
         "n_evicted": 128,
         "shifted": False,
     }
+
+
+def test_json_tells_where_the_model_lies_and_how_long_it_thought() -> None:
+    info = replace(INFO, buffers=(DeviceBuffers("CUDA0", 3, 2, 1),), architecture="llama")
+    loaded = json.loads(json_line(ModelLoaded(info, 1.0)))
+    assert loaded["buffers"] == [{"device": "CUDA0", "weights": 3, "kv": 2, "compute": 1}]
+    assert loaded["architecture"] == "llama"
+    stats = replace(STATS, thinking_ms=250.0)
+    assert json.loads(json_line(Finished(1, FinishReason.STOP, "", stats)))["thinking_ms"] == 250.0
 
 
 def test_text_never_breaks_a_json_line() -> None:
@@ -80,10 +92,12 @@ def test_progress_is_for_terminals_only() -> None:
         output = PlainOutput(io.StringIO(), err)
         output.show(LoadProgress(0.5))
         output.show(ModelLoaded(INFO, 1.0))
-        output.show(PrefillProgress(1, 1000, 2000))
+        output.show(PrefillProgress(1, 0, 2000))
+        output.show(PrefillProgress(1, 1000, 2000, 2.6))
         output.show(CacheShifted(1, 128, False))
     assert pipe.getvalue() == ""
     assert "50%" in terminal.getvalue()
     assert "Small, context 512" in terminal.getvalue()
-    assert "reading 1,000 of 2,000 tokens" in terminal.getvalue()
+    assert "reading 0 of 2,000 tokens\r" in terminal.getvalue()
+    assert "reading 1,000 of 2,000 tokens, 3 s left" in terminal.getvalue()
     assert "oldest 128 tokens" in terminal.getvalue()
