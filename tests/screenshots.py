@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -17,7 +18,7 @@ from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QApplication, QMenu
 
 from app.data.chat_store import ChatStore
-from app.data.stored_message import MessageState, TurnNumbers
+from app.data.stored_message import Attachment, MessageState, TurnNumbers
 from app.services.chat_controller import ChatController
 from app.views.theme import apply_theme
 from app.window import Weir
@@ -82,6 +83,12 @@ class Studio:
             self.application.processEvents()
             QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
 
+    def wait(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.settle()
+            time.sleep(0.02)
+
     def save(self, name: str) -> None:
         self.settle()
         self.weir.window.grab().save(str(self.folder / f"{name}.png"))
@@ -122,7 +129,19 @@ def main() -> None:
     application = QApplication([])
     apply_theme(application, "light")
     studio = Studio(application, folder)
-    for state in (empty, streaming, long_chat, right_to_left, dark, sight, endings, error, small):
+    for state in (
+        empty,
+        streaming,
+        rich,
+        pages,
+        long_chat,
+        right_to_left,
+        dark,
+        sight,
+        endings,
+        error,
+        small,
+    ):
         state(studio)
     studio.weir.window.close()
 
@@ -147,6 +166,81 @@ def streaming(studio: Studio) -> None:
     studio.engine.newest.say(GAUGES)
     studio.save("4-streaming")
     studio.engine.newest.finish("Three books come to mind.")
+
+
+RICH = r"""<think>
+The user wants the distance. Light travels at $c$.
+So I need the time only.
+</think>
+The distance is the product of speed and time, $d = c \cdot t$, so that
+
+$$\int_0^t c \, \mathrm{d}\tau = c\,t \approx 3 \times 10^8 \cdot t$$
+
+- [x] first `std::vector<T>&`
+- a < b && c > d
+  1. nested
+  2. again
+
+```rust
+fn main() { println!("{}", 299_792_458u64); }
+```
+
+It costs $5 and not $6. See https://example.org/light and ![a picture](http://127.0.0.1/p.png).
+"""
+
+
+def rich(studio: Studio) -> None:
+    """Thinking, formulas, versions, a file; the thought folded and open."""
+    chat = studio.store.create_chat()
+    files = (Attachment("notes on light.py", "x = 1\n" * 200),)
+    question = studio.store.add_user_message(chat.id, "How far does light travel?", files)
+    for text in ("About a foot in a nanosecond.", RICH):
+        reply = studio.store.begin_reply(question, "Thinker 8B")
+        numbers = TurnNumbers(218, 41.2, 210, 380, thinking_ms=12_300.0)
+        studio.store.finish_reply(reply.id, text, MessageState.COMPLETE, numbers)
+    studio.open(chat.id)
+    studio.wait(2.0)  # the formulas are set meanwhile
+    studio.weir.window.transcript.verticalScrollBar().setValue(0)
+    studio.save("40-rich")
+    view = studio.weir.window.transcript.message_view(1)
+    assert view is not None
+    view.thinking.toggle.click()
+    apply_theme(studio.application, "dark")
+    studio.wait(1.0)
+    studio.weir.window.transcript.verticalScrollBar().setValue(0)
+    studio.save("41-thought-dark")
+    apply_theme(studio.application, "light")
+
+
+def pages(studio: Studio) -> None:
+    """Settings, a chat's options, shortcuts, the palette, the memory panel, a search."""
+    weir = studio.weir
+    for number, name in enumerate(("settings", "shortcuts")):
+        weir.pages.open(name)
+        studio.save(f"5{number}-{name}")
+    weir.pages.open_chat_options()
+    studio.save("52-this-chat")
+    weir.window.show_page(None)
+    weir.commands.carry_out("palette")
+    weir.window.palette_of_commands.field.setText("exp")
+    studio.save("53-palette")
+    weir.window.palette_of_commands.close_palette()
+    weir.window.memory.open_panel()
+    studio.wait(1.2)
+    studio.save("54-memory")
+    apply_theme(studio.application, "dark")
+    weir.window.memory.refresh()
+    studio.save("55-memory-dark")
+    weir.pages.open_settings()
+    studio.save("56-settings-dark")
+    weir.window.show_page(None)
+    apply_theme(studio.application, "light")
+    weir.window.memory.close_panel()
+    weir.window.sidebar.begin_search()
+    weir.window.sidebar.finder.field.setText("yazd")
+    studio.wait(1.0)
+    studio.save("57-search")
+    weir.window.sidebar.finder.field.clear()
 
 
 def long_chat(studio: Studio) -> None:

@@ -43,8 +43,6 @@ class MessageView(QFrame):
             self.setObjectName("ownMessage")
         self._author = ElidingLabel()
         self._author.setProperty("strong", True)
-        self._numbers = ElidingLabel()
-        self._numbers.setProperty("muted", True)
         self.mark = QLabel()
         self.mark.setObjectName("mark")
         self.mark.setTextFormat(Qt.TextFormat.PlainText)
@@ -75,7 +73,6 @@ class MessageView(QFrame):
         streaming = message.state is MessageState.STREAMING
         author = self.tr("You") if self._own else message.model or self.tr("Reply")
         self._author.setText(author)
-        self._numbers.setText("" if self._own else self._numbers_line(message.numbers))
         self._show_footer(message)
         self._show_mark()
         self.actions_row.show_message(message, is_last=self._is_last)
@@ -140,7 +137,6 @@ class MessageView(QFrame):
         header = QHBoxLayout()
         header.setSpacing(UNIT)
         header.addWidget(self._author)
-        header.addWidget(self._numbers)
         header.addStretch(1)
         header.addWidget(self.mark)
         header.addWidget(self.actions_row)
@@ -151,7 +147,7 @@ class MessageView(QFrame):
         column.addWidget(self.files)
         column.addWidget(self.thinking)
         column.addWidget(self.body)
-        column.addWidget(self._whole, 0, Qt.AlignmentFlag.AlignLeft)
+        column.addWidget(self._whole, 0, Qt.AlignmentFlag.AlignLeading)
         column.addWidget(self.footer)
         column.addStretch(1)
 
@@ -176,16 +172,9 @@ class MessageView(QFrame):
         }
         self.mark.setText(marks[self._presence])
         self.mark.setVisible(bool(self.mark.text()))
-        self._share_header()
         set_style(self.mark, "lost", self._presence in (Presence.PARTLY_SEEN, Presence.UNSEEN))
         unseen = self.tr("not seen by the model") if self._presence is Presence.UNSEEN else ""
         self.body.setAccessibleDescription(", ".join(filter(None, (unseen, self.mark.text()))))
-
-    def _share_header(self) -> None:
-        """Where there is no room for all, the name gives way first: it is the same at every reply."""
-        has_mark = bool(self.mark.text())
-        self._author.setMinimumWidth(min(self._author.sizeHint().width(), UNIT * 8))
-        self._numbers.setMinimumWidth(0 if has_mark else min(self._numbers.sizeHint().width(), UNIT * 32))
 
     def _dim(self, dimmed: bool) -> None:
         # Colours only: the text is not laid out anew.
@@ -198,13 +187,18 @@ class MessageView(QFrame):
         rate = number_format.rate(numbers.decode_tps)
         parts = [
             rate if rate != number_format.NOT_AVAILABLE else "",
-            self.tr("first {0}").format(number_format.seconds(numbers.ttft_ms)),
+            self.tr("first token {0}").format(number_format.seconds(numbers.ttft_ms)),
             self.tr("{0} tokens").format(f"{numbers.tokens_generated:,}"),
         ]
         return "  \N{MIDDLE DOT}  ".join(text for text in parts if text)
 
     def _show_footer(self, message: StoredMessage) -> None:
-        text = "\n".join(filter(None, (self._ending(message), self._reading(message.numbers))))
+        lines = (
+            self._ending(message),
+            self._reading(message.numbers),
+            "" if self._own else self._numbers_line(message.numbers),
+        )
+        text = "\n".join(filter(None, lines))
         self.footer.setText(text)
         self.footer.setVisible(bool(text))
 
