@@ -29,7 +29,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = build_parser()
     arguments = parser.parse_args(argv)
     if arguments.command == "doctor":
-        return _in_terminal(lambda: _doctor(arguments.as_json))
+        return _in_terminal(lambda: _doctor(arguments.as_json, arguments.bandwidth))
+    if arguments.command == "inspect":
+        return _in_terminal(lambda: _inspect(arguments.file, arguments.as_json))
     if arguments.command == "chat":
         try:
             options = chat_options(arguments)
@@ -70,10 +72,16 @@ def _endure(options: EndureOptions) -> int:
     return run_endure(options)
 
 
-def _doctor(as_json: bool) -> int:
+def _inspect(path: str, as_json: bool) -> int:
+    from app.cli.inspect import run_inspect
+
+    return run_inspect(path, as_json)
+
+
+def _doctor(as_json: bool, measures: bool) -> int:
     from app.cli.doctor import run_doctor
 
-    return run_doctor(as_json)
+    return run_doctor(as_json, measures)
 
 
 def _in_terminal(command: Callable[[], int]) -> int:

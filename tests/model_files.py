@@ -91,18 +91,18 @@ def write_small_chat_model(
             tokenizer, ADD_BOS_KEY, TokenizerField(ADD_BOS_KEY, add_bos, gguf.GGUFValueType.BOOL)
         )
     network = synthetic_models.llama(tokenizer.n_vocab, n_layers=2, n_ctx_train=n_ctx_train, seed=seed)
-    return _write(path, network, tokenizer)
+    return write_network(path, network, tokenizer)
 
 
 def write_mamba(path: Path, tokenizer: TokenizerFields, *, seed: int = 0) -> Path:
     """A recurrent model of 2 layers: nothing can be removed from the middle of its state."""
-    return _write(path, synthetic_models.mamba(tokenizer.n_vocab, seed=seed), tokenizer)
+    return write_network(path, synthetic_models.mamba(tokenizer.n_vocab, seed=seed), tokenizer)
 
 
 def write_gemma3(path: Path, tokenizer: TokenizerFields, *, sliding_window: int = 64, seed: int = 0) -> Path:
     """A model of 6 layers with interleaved sliding-window attention."""
     network = synthetic_models.gemma3(tokenizer.n_vocab, sliding_window=sliding_window, seed=seed)
-    return _write(path, network, tokenizer)
+    return write_network(path, network, tokenizer)
 
 
 def write_no_byte_tokens(path: Path, *, n_vocab: int = 300, seed: int = 0) -> Path:
@@ -111,7 +111,7 @@ def write_no_byte_tokens(path: Path, *, n_vocab: int = 300, seed: int = 0) -> Pa
     Its SentencePiece vocabulary has plain tokens t0, t1, ... but none for single bytes.
     """
     network = synthetic_models.llama(n_vocab, n_layers=1, n_ctx_train=128, seed=seed, tied=False)
-    return _write(path, network, _tokenizer_without_bytes(n_vocab))
+    return write_network(path, network, _tokenizer_without_bytes(n_vocab))
 
 
 def write_first_split_part(folder: Path, *, n_parts: int = 2, seed: int = 0) -> Path:
@@ -125,7 +125,7 @@ def write_first_split_part(folder: Path, *, n_parts: int = 2, seed: int = 0) -> 
         )
     )
     tokenizer = TokenizerFields(_tokenizer_without_bytes(300).fields + split.fields)
-    return _write(folder / f"split-00001-of-{n_parts:05d}.gguf", network, tokenizer)
+    return write_network(folder / f"split-00001-of-{n_parts:05d}.gguf", network, tokenizer)
 
 
 def _tokenizer_without_bytes(n_vocab: int) -> TokenizerFields:
@@ -156,14 +156,17 @@ def _with_field(tokenizer: TokenizerFields, key: str, field: TokenizerField | No
     return TokenizerFields(others if field is None else (*others, field))
 
 
-def _write(path: Path, network: Network, tokenizer: TokenizerFields) -> Path:
+def write_network(path: Path, network: Network, tokenizer: TokenizerFields) -> Path:
+    """Any `network` with this tokenizer, as one file."""
     writer = gguf.GGUFWriter(path, network.architecture)
     writer.add_name(path.stem)
     for name, setting in network.settings.items():
-        value_type = gguf.GGUFValueType.get_type(setting)
+        value_type, item_type = gguf.GGUFValueType.get_type(setting), None
         if value_type == gguf.GGUFValueType.INT32:
             value_type = gguf.GGUFValueType.UINT32
-        writer.add_key_value(f"{network.architecture}.{name}", setting, value_type)
+        if value_type == gguf.GGUFValueType.ARRAY:
+            item_type = gguf.GGUFValueType.UINT32
+        writer.add_key_value(f"{network.architecture}.{name}", setting, value_type, sub_type=item_type)
     for field in tokenizer.fields:
         writer.add_key_value(field.key, field.value, field.value_type, sub_type=field.item_type)
     for name, tensor in network.tensors.items():

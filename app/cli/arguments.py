@@ -1,6 +1,6 @@
 """The words of the command line: what may be typed, and the values that it becomes.
 
-In: `argv`. Out: a namespace with `command` ("chat", "endure", "doctor" or None), and for the chat one frozen
+In: `argv`. Out: a namespace with `command` (a subcommand's name or None), and for the chat one frozen
 `ChatOptions`. Wrong words end the process with status 2 and the usage, as argparse does.
 Imported at every start, so it imports nothing heavy.
 """
@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 
 from app.cli.endure_arguments import DESCRIPTION, add_endure
 from app.data.message_text import clean_text
-from engine.protocol import CachePolicy, KVType, LoadModel, Policy, Sampling, Shift
+from engine.errors import BadRequest
+from engine.protocol import CachePolicy, KVType, LoadModel, Policy, Sampling, Shift, max_sinks
 from engine.version import VERSION
 
 
@@ -51,12 +52,18 @@ def build_parser() -> argparse.ArgumentParser:
         prog="weir", description="Chat with a model on your own machine. Without a command: the window."
     )
     parser.add_argument("--version", action="version", version=f"weir {VERSION}")
-    commands = parser.add_subparsers(dest="command", metavar="{chat,endure,doctor}")
+    commands = parser.add_subparsers(dest="command", metavar="{chat,endure,inspect,doctor}")
     _add_chat(commands.add_parser("chat", help="chat in the terminal", description=_CHAT_DESCRIPTION))
     endure = commands.add_parser("endure", help="prove endless chat on a long text", description=DESCRIPTION)
     add_endure(endure, _positive)
+    inspect = commands.add_parser("inspect", help="show what a model file is and what it will keep in memory")
+    inspect.add_argument("file", metavar="FILE", help="a GGUF file; of a split model the first part")
+    inspect.add_argument("--json", action="store_true", dest="as_json", help="one JSON object")
     doctor = commands.add_parser("doctor", help="show versions, devices and what is missing")
     doctor.add_argument("--json", action="store_true", dest="as_json", help="one JSON object")
+    doctor.add_argument(
+        "--bandwidth", action="store_true", help="measure how fast memory is read, and keep it"
+    )
     return parser
 
 
@@ -97,26 +104,22 @@ def _add_cache(chat: argparse.ArgumentParser) -> None:
     policies = "when the context is full: turns leave, what remains is read again, or the reply ends"
     chat.add_argument(
         "--policy",
-        type=Policy,
-        choices=list(Policy),
-        default=default.policy,
-        metavar="NAME",
-        help=f"{', '.join(Policy)}; {policies} (default {default.policy})",
+        choices=[policy.value for policy in Policy],
+        default=default.policy.value,
+        help=f"{policies} (default {default.policy})",
     )
     chat.add_argument(
         "--shift",
-        type=Shift,
-        choices=list(Shift),
-        default=default.shift,
-        metavar="NAME",
-        help=f"{', '.join(Shift)}: when positions close the gap (default {default.shift})",
+        choices=[shift.value for shift in Shift],
+        default=default.shift.value,
+        help=f"when positions close the gap (default {default.shift})",
     )
     chat.add_argument(
         "--sinks",
         type=int,
         default=default.n_sinks,
         metavar="N",
-        help=f"first tokens that always stay (default {default.n_sinks})",
+        help=f"first tokens that always stay, at most half of the context (default {default.n_sinks})",
     )
     chat.add_argument(
         "--pin-system",
@@ -126,11 +129,9 @@ def _add_cache(chat: argparse.ArgumentParser) -> None:
     )
     chat.add_argument(
         "--kv-type",
-        type=KVType,
-        choices=list(KVType),
-        default=KVType.F16,
-        metavar="NAME",
-        help=f"{', '.join(KVType)}: how the KV cache is stored (default {KVType.F16})",
+        choices=[kv_type.value for kv_type in KVType],
+        default=KVType.F16.value,
+        help=f"how the KV cache is stored (default {KVType.F16})",
     )
 
 
@@ -148,8 +149,16 @@ _positive.__name__ = "number"
 def chat_options(arguments: argparse.Namespace) -> ChatOptions:
     """The options of `weir chat`; bytes in texts that are not UTF-8 become U+FFFD.
 
-    Raises BadRequest for a sampling value outside its range.
+    Raises BadRequest for a sampling value outside its range, or for sinks that leave too little window.
     """
+    cache = CachePolicy(
+        Policy(arguments.policy), Shift(arguments.shift), arguments.sinks, arguments.pin_system
+    )
+    if arguments.ctx is not None and cache.n_sinks > max_sinks(arguments.ctx):
+        raise BadRequest(
+            f"The number of sinks must be between 0 and {max_sinks(arguments.ctx):,}, half of the context of "
+            f"{arguments.ctx:,} tokens, not {cache.n_sinks:,}."
+        )
     return ChatOptions(
         model=arguments.model,
         n_ctx=arguments.ctx,
@@ -167,7 +176,7 @@ def chat_options(arguments: argparse.Namespace) -> ChatOptions:
         max_tokens=arguments.max_tokens,
         stop=tuple(clean_text(text) for text in arguments.stop),
         ignore_eos=arguments.ignore_eos,
-        cache=CachePolicy(arguments.policy, arguments.shift, arguments.sinks, arguments.pin_system),
-        kv_type=arguments.kv_type,
+        cache=cache,
+        kv_type=KVType(arguments.kv_type),
         as_json=arguments.as_json,
     )

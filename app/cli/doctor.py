@@ -2,8 +2,8 @@
 
 In: the installed packages, the machine, and a short-lived engine process for what only llama.cpp
 can say. Out: two columns for people or one JSON object, and an exit status: 1 if something that a
-chat needs is missing. It promises that a missing piece is a line and never a traceback. This
-process never loads llama.cpp.
+chat needs is missing. It promises that a missing piece is a line and never a traceback, and that
+memory bandwidth is measured only when that is asked for. This process never loads llama.cpp.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import TypeVar
 
-import psutil
-
-from app.data.paths import data_dir
+from app.data.paths import bandwidth_path, data_dir
 from app.display import display_problem
 from engine.client import probe_backend
 from engine.errors import KnownError
+from engine.memory.bandwidth import BandwidthStore, measure_bandwidth, with_bandwidth
+from engine.memory.hardware import BandwidthSource, Device, Hardware, read_hardware
 from engine.models.starter import starter_model_path
-from engine.protocol import BackendReport, DeviceMemory
+from engine.protocol import BackendReport
 from engine.version import VERSION
 
 _DISTRIBUTIONS = {
@@ -35,6 +35,11 @@ _DISTRIBUTIONS = {
     "gguf": "gguf",
 }
 _GIB = 2**30
+_SOURCES = {
+    BandwidthSource.MEASURED: "measured",
+    BandwidthSource.DRIVER: "by its driver",
+    BandwidthSource.PUBLISHED: "by its data sheet",
+}
 Found = TypeVar("Found")
 
 
@@ -52,6 +57,7 @@ class DoctorReport:
     packages: dict[str, str | None]
     sqlite: str
     backend: BackendReport | None
+    hardware: Hardware
     ram_free: int
     ram_total: int
     cpu_cores: int | None
@@ -62,9 +68,12 @@ class DoctorReport:
     problems: tuple[str, ...]
 
 
-def run_doctor(as_json: bool) -> int:
-    """Print the report; 0, or 1 if something that a chat needs is missing."""
-    report = examine()
+def run_doctor(as_json: bool, measures: bool = False) -> int:
+    """Print the report; 0, or 1 if something that a chat needs is missing.
+
+    `measures`: the memory bandwidth is measured anew, which takes some seconds, and kept.
+    """
+    report = examine(measures=measures)
     if as_json:
         print(json.dumps(asdict(report), allow_nan=False))
     else:
@@ -75,7 +84,7 @@ def run_doctor(as_json: bool) -> int:
     return 1 if report.problems else 0
 
 
-def examine(probe: Callable[[], BackendReport] = probe_backend) -> DoctorReport:
+def examine(probe: Callable[[], BackendReport] = probe_backend, measures: bool = False) -> DoctorReport:
     """Look at everything; `probe` asks a process of its own for what llama.cpp says."""
     problems: list[str] = []
     packages = {name: _version(distribution) for name, distribution in _DISTRIBUTIONS.items()}
@@ -87,23 +96,36 @@ def examine(probe: Callable[[], BackendReport] = probe_backend) -> DoctorReport:
     starter = starter_model_path()
     if starter is None:
         problems.append("The starter model is not installed; run `make run`.")
-    memory = psutil.virtual_memory()
+    backend = _unless_known_error(probe, problems)
+    hardware = read_hardware(() if backend is None else backend.devices)
+    folder = _unless_known_error(data_dir, problems)
+    if folder is not None:
+        hardware = _with_bandwidth(hardware, measures)
     return DoctorReport(
         weir=VERSION,
         python=f"{platform.python_version()} ({sys.executable})",
         platform=platform.platform(),
         packages=packages,
         sqlite=sqlite3.sqlite_version,
-        backend=_unless_known_error(probe, problems),
-        ram_free=memory.available,
-        ram_total=memory.total,
-        cpu_cores=psutil.cpu_count(logical=False),
+        backend=backend,
+        hardware=hardware,
+        ram_free=hardware.ram_available,
+        ram_total=hardware.ram_total,
+        cpu_cores=hardware.n_physical_cores,
         cpu_threads=os.cpu_count(),
-        data_folder=_unless_known_error(lambda: str(data_dir()), problems),
+        data_folder=None if folder is None else str(folder),
         starter_model=None if starter is None else str(starter),
         display_problem=display_problem(),
         problems=tuple(problems),
     )
+
+
+def _with_bandwidth(hardware: Hardware, measures: bool) -> Hardware:
+    store = BandwidthStore(bandwidth_path())
+    bandwidth = measure_bandwidth(hardware) if measures else store.stored(hardware)
+    if measures and bandwidth is not None:
+        store.keep(hardware, bandwidth)
+    return with_bandwidth(hardware, bandwidth)
 
 
 def _version(distribution: str) -> str | None:
@@ -133,10 +155,11 @@ def _rows(report: DoctorReport) -> Iterator[tuple[str, str]]:
     else:
         yield "llama.cpp", report.backend.llama_cpp_version
         yield "built with", report.backend.system_info.strip()
-        for device in report.backend.devices:
-            yield f"device {device.name}", _device(device)
+    for device in report.hardware.devices:
+        yield f"device {device.name}", _device(device)
     yield "RAM", f"{_gib(report.ram_free)} free of {_gib(report.ram_total)}"
-    yield "CPU", f"{report.cpu_cores or '?'} cores, {report.cpu_threads or '?'} threads"
+    yield "Swap", _swap(report.hardware)
+    yield "CPU", f"{_cores(report.hardware)}, {report.cpu_threads or '?'} threads"
     yield "Data folder", report.data_folder or "cannot be used"
     yield "Starter model", report.starter_model or "not installed"
     yield "Window", report.display_problem or "can be opened"
@@ -144,11 +167,32 @@ def _rows(report: DoctorReport) -> Iterator[tuple[str, str]]:
         yield "MISSING", problem
 
 
-def _device(device: DeviceMemory) -> str:
-    free = "n/a" if device.free is None else _gib(device.free)
-    total = "n/a" if device.total is None else _gib(device.total)
-    return f"{device.description} ({device.kind}), {free} free of {total}"
+def _device(device: Device) -> str:
+    memory = f"{_gib(device.free)} free of {_gib(device.total)}"
+    if device.shares_ram:
+        memory += ", a part of the RAM"
+    else:
+        memory += f", {_gib(device.used_by_others)} used by others"
+    return f"{device.description} ({device.kind}), {memory}, {_bandwidth(device)}"
 
 
-def _gib(size: int) -> str:
-    return f"{size / _GIB:.1f} GiB"
+def _bandwidth(device: Device) -> str:
+    if device.bandwidth is None or device.bandwidth_source is None:
+        return "bandwidth n/a"
+    return f"{device.bandwidth / 1e9:,.1f} GB/s ({_SOURCES[device.bandwidth_source]})"
+
+
+def _cores(hardware: Hardware) -> str:
+    physical, performance = hardware.n_physical_cores, hardware.n_performance_cores
+    cores = f"{physical} core{'' if physical == 1 else 's'}"
+    return cores if performance == physical else f"{cores} ({performance} fast)"
+
+
+def _swap(hardware: Hardware) -> str:
+    if hardware.swap_total == 0:
+        return "none"
+    return f"{_gib(hardware.swap_used)} used of {_gib(hardware.swap_total)}"
+
+
+def _gib(size: int | None) -> str:
+    return "n/a" if size is None else f"{size / _GIB:.1f} GiB"

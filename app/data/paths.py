@@ -44,6 +44,16 @@ def settings_path() -> Path:
     return data_dir() / "settings.json"
 
 
+def bandwidth_path() -> Path:
+    """The file of the measured memory bandwidth. Raises KnownError when its folder cannot be written."""
+    return data_dir() / "bandwidth.json"
+
+
+def calibrations_path() -> Path:
+    """The file of the times that decoding took. Raises KnownError when its folder cannot be written."""
+    return data_dir() / "calibrations.json"
+
+
 def broken_name(path: Path, suffixes: Iterable[str] = ("",)) -> Path:
     """An unused name beside `path` for a broken file to be kept: `chats-broken-<date>.db`.
 

@@ -1,8 +1,8 @@
 """A GGUF file's header: a path in, metadata and tensor list out, without the weights.
 
 A hostile file gets a sentence, never a hang: every count, length and size is bounded before it is
-used, and what llama.cpp would refuse is refused here with a clearer cause. Arrays are passed over, so
-that a vocabulary of any size costs milliseconds; `read_array` fetches one on demand.
+used, and what llama.cpp would refuse is refused here with a clearer cause. Long arrays are passed over,
+so that a vocabulary of any size costs milliseconds; `read_array` fetches one on demand.
 
 The layout is that of https://github.com/ggml-org/ggml/blob/master/docs/gguf.md, versions 2 and 3.
 This module does not know what makes a model a chat model, nor how the parts of a split model belong
@@ -11,6 +11,7 @@ together: that is `engine.models.model_file`.
 
 from __future__ import annotations
 
+import os
 import stat
 import struct
 from collections.abc import Iterator, Mapping
@@ -29,6 +30,7 @@ MAX_TENSORS = 16_384  # llama.cpp takes 512 layers; no model has 32 tensors a la
 MAX_ALIGNMENT = 2**21  # the largest memory page in common use
 DEFAULT_ALIGNMENT = 32
 
+_MAGIC = b"GGUF"
 _VERSION = struct.Struct("<I")
 _COUNTS = struct.Struct("<QQ")
 _START_BYTES = 512
@@ -38,7 +40,8 @@ _START_BYTES = 512
 class GGUFHeader:
     """What a GGUF file says about itself; sizes and offsets in bytes.
 
-    Metadata text that is not UTF-8 stays bytes. `data_offset` is where the weights begin.
+    Metadata text that is not UTF-8 stays bytes. `data_offset` is where the weights begin. `file_size` is
+    None for a remote file whose size nobody told.
     """
 
     path: Path
@@ -47,7 +50,7 @@ class GGUFHeader:
     tensors: tuple[TensorInfo, ...]
     alignment: int
     data_offset: int
-    file_size: int
+    file_size: int | None
 
     @property
     def required_size(self) -> int:
@@ -65,6 +68,14 @@ class GGUFHeader:
         value = self.metadata.get(key)
         return value if isinstance(value, int) and not isinstance(value, bool) else None
 
+    def integers(self, key: str) -> tuple[int, ...] | None:
+        """The short array of integers stored under `key`; None where it is missing or something else."""
+        array = self.metadata.get(key)
+        items = array.items if isinstance(array, ArrayValue) else None
+        if items is None or not all(isinstance(item, int) and not isinstance(item, bool) for item in items):
+            return None
+        return tuple(int(item) for item in items)
+
 
 def read_header(path: Path) -> GGUFHeader:
     """Read and check the header of `path`.
@@ -73,10 +84,18 @@ def read_header(path: Path) -> GGUFHeader:
     file, damaged, or shorter than its own tensors need.
     """
     with _reader(path) as reader:
-        header = _parse(path, reader)
-        if header.file_size < header.required_size:
-            raise reader.cut_short(header.required_size)
-        return header
+        return parse_header(path, reader)
+
+
+def parse_header(path: Path, reader: ByteReader) -> GGUFHeader:
+    """Read and check the header of `path` with a reader at its start.
+
+    Raises ModelFileError; CutShort if bytes are missing.
+    """
+    header = _parse(path, reader)
+    if reader.size is not None and reader.size < header.required_size:
+        raise reader.cut_short(header.required_size, f"should have {header.required_size:,}")
+    return header
 
 
 def read_array(path: Path, array: ArrayValue) -> tuple[Scalar, ...]:
@@ -94,7 +113,7 @@ def _reader(path: Path) -> Iterator[ByteReader]:
     try:
         _check_is_file(path)
         with path.open("rb") as file:
-            yield ByteReader(file, path.name)
+            yield ByteReader(file, path.name, os.fstat(file.fileno()).st_size)
     except (FileNotFoundError, NotADirectoryError) as error:
         advice = "It may have been moved or deleted: choose another file."
         raise refusal(path.name, "is missing", advice) from error
@@ -142,9 +161,9 @@ def _alignment(reader: ByteReader, metadata: Mapping[str, Value]) -> int:
 
 def _read_version(reader: ByteReader) -> int:
     start = reader.peek(_START_BYTES)
-    if not start.startswith(b"GGUF"):
+    if not start.startswith(_MAGIC[: len(start)]) or reader.size == 0:
         raise _no_gguf(reader.file_name, start)
-    reader.skip(4)
+    reader.skip(len(_MAGIC))
     version = int(reader.unpack(_VERSION)[0])
     if version in (2, 3):
         return version
@@ -168,8 +187,6 @@ def _no_gguf(name: str, start: bytes) -> ModelFileError:
         cause = "is a Git LFS pointer, a note in place of the model"
     elif not any(start):
         cause = "begins with zeros alone: its download was never finished"
-    elif b"GGUF".startswith(start):
-        cause = f"is cut short: it has {len(start):,} bytes"
     else:
         return refusal(name, "is not a GGUF model file")
     return refusal(name, cause, "It was not opened: download the model itself.")

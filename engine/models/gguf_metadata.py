@@ -1,8 +1,8 @@
 """The metadata of a GGUF file: keys and values in, a dictionary of plain values out.
 
-Arrays are passed over; their type, length and place are kept. llama.cpp refuses arrays in arrays, so
-they are refused here, and nothing recurses. What the keys mean is not known here, but for
-`general.alignment`, whose type the format itself prescribes.
+Long arrays and texts in arrays are passed over; their type, length and place are kept. llama.cpp refuses
+arrays in arrays, so they are refused here, and nothing recurses. What the keys mean is not known here,
+but for `general.alignment`, whose type the format itself prescribes.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from engine.models.byte_reader import ByteReader, shown
 
 ALIGNMENT_KEY = "general.alignment"
 MAX_KEY_BYTES = 65_535  # the specification's own bound
+MAX_KEPT_ITEMS = 1_024  # one number a layer: llama.cpp takes 512 layers
 
 _TYPE = struct.Struct("<I")
 _TYPE_AND_COUNT = struct.Struct("<IQ")
@@ -54,16 +55,29 @@ _LAYOUTS = {
 }
 
 
+Scalar = str | int | float | bool | bytes
+
+
 @dataclass(frozen=True, slots=True)
 class ArrayValue:
-    """An array that was passed over: `count` items of `item_type` from byte `offset` of the file."""
+    """An array of `count` items of `item_type`, from byte `offset` of the file.
+
+    `content`: the bytes of a short array of numbers; None if the array was passed over.
+    """
 
     item_type: ValueType
     count: int
     offset: int
+    content: bytes | None = None
+
+    @property
+    def items(self) -> tuple[Scalar, ...] | None:
+        """The numbers of a short array; None if it was passed over."""
+        if self.content is None:
+            return None
+        return tuple(item[0] for item in _LAYOUTS[self.item_type].iter_unpack(self.content))
 
 
-Scalar = str | int | float | bool | bytes
 Value = Scalar | ArrayValue
 
 
@@ -95,7 +109,7 @@ def _read_value(reader: ByteReader, key: str) -> Value:
     if key == ALIGNMENT_KEY and value_type is not ValueType.UINT32:
         raise reader.damaged("its alignment is not stored as a uint32")
     if value_type is ValueType.ARRAY:
-        return _skip_array(reader, key)
+        return _read_array(reader, key)
     return _read_scalar(reader, value_type, f"the value of {shown(key)}")
 
 
@@ -117,16 +131,19 @@ def _read_scalar(reader: ByteReader, value_type: ValueType, what: str) -> Scalar
         return raw
 
 
-def _skip_array(reader: ByteReader, key: str) -> ArrayValue:
+def _read_array(reader: ByteReader, key: str) -> ArrayValue:
     number, count = reader.unpack(_TYPE_AND_COUNT)
     item_type = _value_type(reader, key, number)
     if item_type is ValueType.ARRAY:
         raise reader.damaged(f"the value of {shown(key)} is an array of arrays, which no model has")
     item_size = 8 if item_type is ValueType.STRING else _LAYOUTS[item_type].size
     reader.count_items(f"the value of {shown(key)}", count, item_size)
-    array = ArrayValue(item_type, count, reader.position)
+    offset = reader.position
+    if item_type is not ValueType.STRING and count <= MAX_KEPT_ITEMS:
+        content = reader.content(f"the value of {shown(key)}", count * item_size)
+        return ArrayValue(item_type, count, offset, content)
     if item_type is ValueType.STRING:
         reader.skip_texts(count)
     else:
         reader.skip(count * item_size)
-    return array
+    return ArrayValue(item_type, count, offset)

@@ -4,7 +4,7 @@ import pytest
 
 from app.cli.arguments import ChatOptions, build_parser, chat_options
 from engine.errors import BadRequest
-from engine.protocol import LoadModel, Sampling
+from engine.protocol import CachePolicy, KVType, LoadModel, Policy, Sampling, Shift
 
 
 def options(*words: str) -> ChatOptions:
@@ -55,6 +55,36 @@ def test_wrong_words_are_wrong_usage(words: list[str], capsys: pytest.CaptureFix
         options(*words)
     assert stopped.value.code == 2
     assert "usage: weir" in capsys.readouterr().err
+
+
+def test_sinks_of_more_than_half_of_the_context_are_wrong_usage() -> None:
+    assert options("--ctx", "512", "--sinks", "256").cache.n_sinks == 256
+    with pytest.raises(BadRequest, match="between 0 and 256, half of the context of 512 tokens, not 257"):
+        options("--ctx", "512", "--sinks", "257")
+    assert options("--sinks", "5000").cache.n_sinks == 5000  # the context is not known yet
+
+
+@pytest.mark.parametrize("option", ["--kv-type", "--policy", "--shift"])
+def test_a_name_that_is_none_of_the_choices_is_told_with_the_choices(
+    option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        options(option, "f32")
+    told = capsys.readouterr().err
+    assert "invalid choice: 'f32' (choose from" in told and "KVType" not in told
+
+
+def test_help_shows_the_choices(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        options("--help")
+    told = capsys.readouterr().out
+    assert "{f16,q8_0,q4_0}" in told and "{endless,exact,stop}" in told and "{lazy,eager}" in told
+
+
+def test_choices_become_values_of_the_engine() -> None:
+    asked = options("--kv-type", "q8_0", "--policy", "stop", "--shift", "eager", "--no-pin-system")
+    assert asked.kv_type is KVType.Q8_0
+    assert asked.cache == CachePolicy(Policy.STOP, Shift.EAGER, pin_system=False)
 
 
 def test_bytes_of_a_system_prompt_that_are_no_text_are_replaced() -> None:

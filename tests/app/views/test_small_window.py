@@ -1,4 +1,4 @@
-"""A small window: 1366 x 768 at twice the scale is 683 x 384; every control is in sight or scrolls into it."""
+"""A small window, 683 x 384 (1366 x 768 at twice the scale): every control is in sight or scrolls there."""
 
 from __future__ import annotations
 

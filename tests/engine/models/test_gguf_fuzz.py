@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import struct
+import time
+import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +16,7 @@ from hypothesis import strategies as st
 
 from engine.errors import ModelFileError
 from engine.models.gguf_header import GGUFHeader, read_header
+from engine.models.header_prefix import NeedMore, read_header_prefix
 from engine.models.model_file import check_chat_model
 from tests import malformed_files as raw
 
@@ -67,7 +72,63 @@ def test_changed_bytes_never_escape_as_another_error(
         content[at : at + len(changed)] = changed
     header = _read(tmp_path, bytes(content))
     if header is not None:
-        assert header.required_size <= header.file_size == len(WHOLE)
+        assert header.required_size <= len(WHOLE)
+        assert header.file_size == len(WHOLE)
+
+
+@FUZZ
+@given(
+    changes=st.lists(BYTE_CHANGES | NUMBER_CHANGES, min_size=1, max_size=4), cut=st.integers(0, len(WHOLE))
+)
+def test_first_bytes_and_the_file_are_judged_alike(
+    tmp_path: Path, changes: list[tuple[int, bytes]], cut: int
+) -> None:
+    content = bytearray(WHOLE)
+    for at, changed in changes:
+        content[at : at + len(changed)] = changed
+    path = tmp_path / "m.gguf"
+    path.write_bytes(content)
+    answer = _outcome(lambda: read_header_prefix(bytes(content[:cut]), "m.gguf", len(content)))
+    if not isinstance(answer, NeedMore):
+        expected = _outcome(lambda: read_header(path))
+        if isinstance(expected, GGUFHeader):
+            expected = dataclasses.replace(expected, path=Path("m.gguf"))
+        # Of a file that begins with neither, fewer bytes may tell less about what it is.
+        assert answer == expected or (cut < 512 and not content.startswith(b"GGUF"))
+
+
+def _outcome(read: Callable[[], GGUFHeader | NeedMore]) -> GGUFHeader | NeedMore | str:
+    try:
+        return read()
+    except ModelFileError as error:
+        return str(error)
+
+
+@FUZZ
+@given(noise=st.binary(max_size=400))
+def test_random_bytes_never_escape_as_another_error(tmp_path: Path, noise: bytes) -> None:
+    _read(tmp_path, noise)
+
+
+@FUZZ
+@given(changes=st.lists(NUMBER_CHANGES, min_size=1, max_size=8))
+def test_no_change_takes_much_memory_or_time(tmp_path: Path, changes: list[tuple[int, bytes]]) -> None:
+    content = bytearray(WHOLE)
+    for at, changed in changes:
+        content[at : at + len(changed)] = changed
+    path = tmp_path / "fuzz.gguf"
+    path.write_bytes(content)
+    os.truncate(path, 2**34)  # a hole of 16 GB: whatever is claimed may well be there
+    tracemalloc.start()
+    start = time.process_time()
+    try:
+        _outcome(lambda: read_header(path))
+        seconds = time.process_time() - start
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 40e6
+    assert seconds < 5
 
 
 @FUZZ

@@ -1,0 +1,119 @@
+"""Where model files lie: folders in, each model's first file out, with the size and time of its parts.
+
+No file is opened. Folders are searched to a bounded depth, each one once, however links lead back to
+it; a folder that cannot be searched is named, and the search goes on. Parts of a split model are one
+model, of which the first part that is there is named. What a file holds is not known here.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from engine.models.byte_reader import shown
+from engine.models.model_parts import PART_NAME
+
+MAX_DEPTH = 8  # the hub's own cache is four deep
+MAX_FOLDERS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class FoundModel:
+    """A model of `size` bytes in all its parts; `mtime_ns` is the newest part's, 0 if it cannot be told."""
+
+    path: Path
+    size: int
+    mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedFolder:
+    """A folder that was not searched, or not to its end; `reason` is a sentence."""
+
+    path: Path
+    reason: str
+
+
+def find_models(folders: Iterable[Path]) -> Iterator[FoundModel | SkippedFolder]:
+    """All `*.gguf` in `folders` and below, by name in each folder; a folder that was met before is passed."""
+    seen: set[tuple[int, int]] = set()
+    for folder in folders:
+        yield from _search(folder, seen)
+
+
+def _search(top: Path, seen: set[tuple[int, int]]) -> Iterator[FoundModel | SkippedFolder]:
+    waiting = [(top, 0)]
+    while waiting:
+        folder, depth = waiting.pop()
+        try:
+            if not _is_new(folder, seen):
+                continue
+            files, subfolders = _listing(folder)
+        except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+            yield SkippedFolder(folder, f"{shown(folder.name)} cannot be searched ({_cause(error)}).")
+            continue
+        yield from _models(files)
+        if subfolders and depth == MAX_DEPTH:
+            reason = f"{shown(folder.name)} lies {MAX_DEPTH} folders deep: what is below it was not searched."
+            yield SkippedFolder(folder, reason)
+        elif subfolders and len(seen) + len(waiting) + len(subfolders) > MAX_FOLDERS:
+            reason = (
+                f"{shown(folder.name)} and others hold over {MAX_FOLDERS:,} folders: choose a smaller one."
+            )
+            yield SkippedFolder(folder, reason)
+        else:
+            waiting.extend((path, depth + 1) for path in reversed(subfolders))
+
+
+def _is_new(folder: Path, seen: set[tuple[int, int]]) -> bool:
+    """Whether `folder` is met for the first time: a link may lead back to a folder above it."""
+    status = folder.stat()
+    identity = (status.st_dev, status.st_ino)
+    if identity in seen:
+        return False
+    seen.add(identity)
+    return True
+
+
+def _listing(folder: Path) -> tuple[list[os.DirEntry[str]], list[Path]]:
+    """The model files and the folders in `folder`, by name."""
+    files, subfolders = [], []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if _is_folder(entry):
+                subfolders.append(Path(entry))
+            elif entry.name.lower().endswith(".gguf"):
+                files.append(entry)
+    return sorted(files, key=lambda entry: entry.name), sorted(subfolders)
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link to itself
+        return False
+
+
+def _models(files: Iterable[os.DirEntry[str]]) -> Iterator[FoundModel]:
+    """One for each file, but one for all the parts of a split model."""
+    models: dict[tuple[str, str], list[os.DirEntry[str]]] = {}
+    for entry in files:
+        part = PART_NAME.fullmatch(entry.name)
+        models.setdefault((part["prefix"], part["count"]) if part else (entry.name, ""), []).append(entry)
+    for parts in models.values():
+        yield _found(parts)
+
+
+def _found(parts: list[os.DirEntry[str]]) -> FoundModel:
+    path = Path(parts[0])
+    try:
+        status = [part.stat() for part in parts]
+    except OSError:  # a link that leads nowhere, or a file that was deleted just now
+        return FoundModel(path, 0, 0)
+    return FoundModel(path, sum(part.st_size for part in status), max(part.st_mtime_ns for part in status))
+
+
+def _cause(error: OSError | ValueError) -> str:
+    return getattr(error, "strerror", None) or str(error)

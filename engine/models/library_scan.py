@@ -1,0 +1,57 @@
+"""The models in some folders: each header read once, and again only after its file has changed.
+
+A generator: the caller decides how much to do at a time, and may stop at any model. A broken file, or one
+that cannot chat, comes with its reason instead of an error. Who keeps the results is not known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from engine.errors import ModelFileError
+from engine.models.byte_reader import shown
+from engine.models.library_folders import FoundModel, SkippedFolder, find_models
+from engine.models.model_facts import ModelKind, facts_of
+from engine.models.model_parts import headers_of
+from engine.models.scanned_model import ScannedModel
+
+
+def scan(
+    folders: Iterable[Path], known: Mapping[Path, ScannedModel]
+) -> Iterator[ScannedModel | SkippedFolder]:
+    """Every model in `folders` and below, and each folder that could not be searched.
+
+    `known`: results of an earlier scan, by their path; taken over where size and time are still the same.
+    """
+    for found in find_models(folders):
+        if isinstance(found, SkippedFolder):
+            yield found
+            continue
+        before = known.get(found.path)
+        if before and found.mtime_ns and (before.size, before.mtime_ns) == (found.size, found.mtime_ns):
+            yield before
+        else:
+            yield _read(found)
+
+
+def _read(found: FoundModel) -> ScannedModel:
+    try:
+        facts = facts_of(headers_of(found.path))
+    except ModelFileError as error:
+        # What the system refuses now it may allow later, and the file's time will be the same.
+        mtime_ns = 0 if isinstance(error.__cause__, OSError) else found.mtime_ns
+        name = shown(found.path.stem)
+        return ScannedModel(found.path, found.size, mtime_ns, name, ModelKind.OTHER, reason=str(error))
+    return ScannedModel(
+        found.path,
+        found.size,
+        found.mtime_ns,
+        shown(facts.name),
+        facts.kind,
+        shown(facts.architecture),
+        facts.quantization,
+        facts.n_params,
+        facts.n_ctx_train,
+        facts.reason,
+    )
