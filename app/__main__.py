@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from app.cli.arguments import ChatOptions, build_parser, chat_options
 from app.cli.endure_arguments import EndureOptions, endure_options
 from app.cli.interrupts import INTERRUPTED
+from app.cli.plan_arguments import PlanOptions, plan_options
 from engine.errors import BadRequest
 
 _OUTPUT_ERRORS = (errno.ENOSPC, errno.EIO, errno.EFBIG)
@@ -32,6 +33,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _in_terminal(lambda: _doctor(arguments.as_json, arguments.bandwidth))
     if arguments.command == "inspect":
         return _in_terminal(lambda: _inspect(arguments.file, arguments.as_json))
+    if arguments.command == "plan":
+        return _in_terminal(lambda: _plan(plan_options(arguments)))
     if arguments.command == "chat":
         try:
             options = chat_options(arguments)
@@ -76,6 +79,12 @@ def _inspect(path: str, as_json: bool) -> int:
     from app.cli.inspect import run_inspect
 
     return run_inspect(path, as_json)
+
+
+def _plan(options: PlanOptions) -> int:
+    from app.cli.plan import run_plan
+
+    return run_plan(options)
 
 
 def _doctor(as_json: bool, measures: bool) -> int:

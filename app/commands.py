@@ -12,8 +12,10 @@ from PySide6.QtCore import QCoreApplication
 from PySide6.QtGui import QShortcut
 
 from app.connections import ask_to_export
+from app.data.stored_message import MessageState
 from app.item_models.palette_item_model import PaletteCommand
 from app.services.chat_files import ChatFormat
+from app.services.notice import NoticeAction
 from app.views.chat_file_dialogs import ask_what_to_import
 from app.views.shortcuts import Place, section_words, shortcuts
 from engine.protocol import Role
@@ -31,7 +33,6 @@ class Commands:
         self._weir = weir
         window = weir.window
         self._acts = self._window_acts() | self._chat_acts()
-        self._more = self._palette_acts()
         for row in shortcuts():
             if row.place is Place.WINDOW:
                 for keys in row.sequences():
@@ -41,7 +42,7 @@ class Commands:
 
     def carry_out(self, command_id: str) -> None:
         """Do what a command says."""
-        (self._acts | {command.id: act for command, act in self._more})[command_id]()
+        (self._acts | {command.id: act for command, act in self._palette_acts()})[command_id]()
 
     def offers(self) -> list[PaletteCommand]:
         """The commands of the palette, with the reason where one cannot be carried out now."""
@@ -56,7 +57,7 @@ class Commands:
             )
             for row in rows
         ]
-        return keyed + [command for command, _act in self._more]
+        return keyed + [command for command, _act in self._palette_acts()]
 
     def _window_acts(self) -> dict[str, Callable[[], None]]:
         window, pages = self._weir.window, self._weir.pages
@@ -82,7 +83,7 @@ class Commands:
         return {
             "new_chat": self._weir.window.sidebar.new_chat_requested.emit,
             "edit_last": self._edit_last,
-            "again": lambda: self._weir.open.controller.again() if self._weir.open else None,
+            "again": self._again,
             "copy_reply": self._copy_reply,
         }
 
@@ -92,8 +93,10 @@ class Commands:
 
         def write(form: ChatFormat, whole: bool) -> Callable[[], None]:
             def act() -> None:
-                if chats := self._weir.open:
-                    ask_to_export(self._weir, chats, None if whole else chats.controller.open_chat_id, form)
+                chats = self._weir.open
+                chat_id = chats.controller.open_chat_id if chats and not whole else None
+                if chats and (whole or chat_id):
+                    ask_to_export(self._weir, chats, chat_id, form)
 
             return act
 
@@ -117,8 +120,57 @@ class Commands:
                 PaletteCommand("export_all", _tr("Export all chats as JSON"), group=export),
                 write(ChatFormat.JSON, whole=True),
             ),
+            (
+                PaletteCommand("export_all_markdown", _tr("Export all chats as Markdown"), group=export),
+                write(ChatFormat.MARKDOWN, whole=True),
+            ),
             (PaletteCommand("import", _tr("Import chats"), group=export), read),
+            *self._acts_on_the_chat(),
             *self._theme_acts(),
+        ]
+
+    def _acts_on_the_chat(self) -> list[tuple[PaletteCommand, Callable[[], None]]]:
+        chats, transcript = self._weir.open, self._weir.transcript
+        chat_id = chats.controller.open_chat_id if chats else None
+        no_chat = "" if chat_id else _tr("no chat is open")
+        row = self._weir.chats.row_of(chat_id)
+        chat = None if row is None else self._weir.chats.chat_at(row)
+        last = transcript.last()
+        can_go_on = last is not None and last.state is MessageState.INTERRUPTED and bool(last.content)
+        notice = self._weir.window.banner.shown()
+        can_undo = notice is not None and notice.action in (NoticeAction.UNDO, NoticeAction.RESTORE_CHAT)
+        if chats is None:
+            return []
+        pinned = chat is not None and chat.pinned
+        return [
+            (
+                PaletteCommand("delete_chat", _tr("Delete this chat"), unavailable_because=no_chat),
+                lambda: chats.list.delete(chat_id or ""),
+            ),
+            (
+                PaletteCommand(
+                    "pin_chat",
+                    _tr("Unpin this chat") if pinned else _tr("Pin this chat"),
+                    unavailable_because=no_chat,
+                ),
+                lambda: chats.list.pin(chat_id or "", not pinned),
+            ),
+            (
+                PaletteCommand(
+                    "continue",
+                    _tr("Continue the last reply"),
+                    unavailable_because="" if can_go_on else _tr("the last reply was not interrupted"),
+                ),
+                lambda: chats.branches.go_on(last.id if last else 0),
+            ),
+            (
+                PaletteCommand(
+                    "undo",
+                    _tr("Undo deleting"),
+                    unavailable_because="" if can_undo else _tr("nothing was deleted"),
+                ),
+                self._weir.window.banner.act,
+            ),
         ]
 
     def _theme_acts(self) -> list[tuple[PaletteCommand, Callable[[], None]]]:
@@ -151,6 +203,11 @@ class Commands:
 
     def _quit(self) -> None:
         self._weir.window.close()
+
+    def _again(self) -> None:
+        last = self._weir.transcript.last(Role.ASSISTANT)
+        if self._weir.open and last:
+            self._weir.open.branches.again(last.id)
 
     def _edit_last(self) -> None:
         last = self._weir.transcript.last(Role.USER)

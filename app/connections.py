@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QApplication
 
+from app.data.settings import Settings
 from app.open_chats import OpenChats
 from app.services.chat_files import ChatFormat
 from app.services.machine_memory import machine_memory
@@ -27,14 +28,16 @@ if TYPE_CHECKING:
 def dress(application: QApplication, preferences: Preferences) -> None:
     """Theme, font size and direction, now and whenever they are changed."""
 
-    def again() -> None:
-        settings = preferences.settings
-        apply_theme(application, settings.theme, settings.font_size)
-        apply_direction(application, settings.direction)
+    dress_with(application, preferences.settings)
+    preferences.changed.connect(lambda settings: dress_with(application, settings))
+    hints = application.styleHints()
+    hints.colorSchemeChanged.connect(lambda _scheme: dress_with(application, preferences.settings))
 
-    again()
-    preferences.changed.connect(lambda _settings: again())
-    application.styleHints().colorSchemeChanged.connect(lambda _scheme: again())
+
+def dress_with(application: QApplication, settings: Settings) -> None:
+    """Theme, font size and direction of these settings."""
+    apply_theme(application, settings.theme, settings.font_size)
+    apply_direction(application, settings.direction)
 
 
 def connect_model(weir: Weir) -> None:
@@ -47,7 +50,10 @@ def connect_model(weir: Weir) -> None:
     weir.preferences.notice.connect(window.banner.add)
     weir.preferences.changed.connect(lambda _settings: show_model(weir))
     weir.options.notice.connect(window.banner.add)
-    window.model_bar.model_chosen.connect(lambda path: _load(weir, path))
+    window.model_bar.model_chosen.connect(lambda path: _choose(weir, path))
+    window.model_bar.cancel_requested.connect(loader.cancel_loading)
+    if weir.plans:
+        loader.guard = weir.plans.look
     window.model_bar.format_line.format_chosen.connect(weir.options.use_chat_format)
     window.model_bar.cache.settings_requested.connect(weir.pages.open_settings)
     window.model_bar.cache.options_requested.connect(weir.pages.open_chat_options)
@@ -138,18 +144,21 @@ def _connect_composer(weir: Weir, open_chats: OpenChats) -> None:
 
 def _connect_messages(weir: Weir, open_chats: OpenChats) -> None:
     messages, controller = weir.window.transcript.messages, open_chats.controller
+    branches = open_chats.branches
     messages.pin_requested.connect(open_chats.pins.set_pinned)
     messages.edit_requested.connect(controller.begin_edit)
     messages.edit_requested.connect(weir.window.composer.setFocus)
-    messages.again_requested.connect(controller.again)
-    messages.go_on_requested.connect(controller.go_on)
-    messages.version_requested.connect(controller.show_version)
-    messages.delete_requested.connect(controller.delete_message)
+    messages.again_requested.connect(branches.again)
+    messages.go_on_requested.connect(branches.go_on)
+    messages.version_requested.connect(branches.show_version)
+    messages.delete_requested.connect(branches.take_out)
 
 
-def _load(weir: Weir, path: str) -> None:
+def _choose(weir: Weir, path: str) -> None:
     weir.window.banner.clear_general()
-    if weir.open:
+    if weir.plans:
+        weir.pages.open_load_plan(path)
+    elif weir.open:
         weir.open.options.load_for(weir.open.controller.open_chat_id, path)
     else:
         weir.loader.load(path)
@@ -172,7 +181,7 @@ def show_model(weir: Weir) -> None:
         model=info.name if info else None, loading=loading is not None, problem=weir.loader.problem
     )
     weir.window.status.show_model(info, loading)
-    weir.window.memory.show_model(info, weir.loader.load_ms)
+    weir.window.memory.show_model(info, weir.loader.present.load_ms if weir.loader.present else None)
     weir.pages.show_model(info)
 
 
@@ -245,12 +254,14 @@ def act(weir: Weir, action: NoticeAction) -> None:
     match action:
         case NoticeAction.LOAD_AGAIN:
             weir.loader.load_again()
+        case NoticeAction.SHOW_PLAN if weir.loader.last_asked:
+            weir.pages.open_load_plan(*weir.loader.last_asked)
         case NoticeAction.CHOOSE_MODEL:
             weir.window.model_bar.open_menu()
         case NoticeAction.GO_ON_ENDLESS if open_chats:
             open_chats.options.choose(open_chats.controller.open_chat_id, policy=Policy.ENDLESS)
         case NoticeAction.UNDO if open_chats:
-            open_chats.controller.undo()
+            open_chats.branches.undo(open_chats.controller.open_chat_id or "")
         case NoticeAction.RESTORE_CHAT if open_chats:
             open_chats.list.restore()
         case NoticeAction.LOAD_FOR_CHAT if open_chats:

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QWidget
 
+from app.data.settings import LoadSettings
 from app.open_chats import OpenChats
+from app.services.plan_result import PlanResult
 from app.views.chat_options_panel import ChatOptionsPanel
 from app.views.endurance_page import EndurancePage
+from app.views.load_plan_page import LoadPlanPage
 from app.views.settings_page import SettingsPage
 from app.views.shortcuts_page import ShortcutsPage
 from engine.protocol import ModelInfo
@@ -27,6 +30,7 @@ class Pages:
         self.settings: SettingsPage | None = None
         self.chat_options: ChatOptionsPanel | None = None
         self.shortcuts: ShortcutsPage | None = None
+        self.load_plan: LoadPlanPage | None = None
         weir.window.sidebar.page_requested.connect(self.open)
 
     def connect_chats(self, open_chats: OpenChats) -> None:
@@ -76,6 +80,20 @@ class Pages:
             self.shortcuts.closed.connect(self._close)
         self._show(self.shortcuts, "shortcuts")
 
+    def open_load_plan(self, path: str, how: LoadSettings | None = None) -> None:
+        """What the model at `path` needs, before it is loaded; `how` None is as the open chat wants it."""
+        if self._weir.plans is None:
+            return
+        if self.load_plan is None:
+            self.load_plan = LoadPlanPage(self._weir.plans)
+            self.load_plan.closed.connect(self._close)
+            self.load_plan.load_requested.connect(self._load_planned)
+        wanted = (
+            self._open.options.effective(self._chat_id) if self._open else self._weir.preferences.settings
+        )
+        self.load_plan.show_model(path, how or wanted.load_settings)
+        self._show(self.load_plan, None)
+
     def show_model(self, info: ModelInfo | None) -> None:
         """The model that answers now."""
         needs_reload = self._open is not None and self._open.options.needs_reload(self._chat_id)
@@ -97,6 +115,13 @@ class Pages:
     def _reload(self) -> None:
         if self._open:
             self._open.options.load_for(self._chat_id)
+
+    def _load_planned(self, result: PlanResult, how: LoadSettings) -> None:
+        self._close()
+        if self._open:
+            self._open.options.load_planned(self._chat_id, result, how)
+        else:
+            self._weir.loader.load(result.path, how, result)
 
     def _close(self) -> None:
         self._weir.window.show_page(None)

@@ -24,9 +24,11 @@ from app.pages import Pages
 from app.services.endurance import EnduranceMeasurement
 from app.services.engine_bridge import ClientFactory
 from app.services.gauge_history import GaugeHistory
+from app.services.load_plans import LoadPlans
 from app.services.model_loader import ModelLoader
 from app.services.model_options import ModelOptions
 from app.services.notice import Notice
+from app.services.plan_sources import PlanSources, this_machine
 from app.services.preferences import Preferences
 from app.services.shutdown_signals import ShutdownSignals
 from app.views.main_window import MainWindow
@@ -41,8 +43,10 @@ CLOSING_S = 1.5
 class Weir:
     """All objects of the running program."""
 
-    def __init__(self, make_client: ClientFactory, starter: Path | None) -> None:
-        """Raises KnownError when Weir has no folder to keep anything in."""
+    def __init__(
+        self, make_client: ClientFactory, starter: Path | None, sources: PlanSources | None = None
+    ) -> None:
+        """Without `sources` models are loaded unseen. Raises KnownError when Weir has no folder."""
         self._starter = str(starter) if starter else None
         self.database = database_path()
         settings_store = SettingsStore(settings_path())
@@ -52,6 +56,7 @@ class Weir:
         self.endurance = EnduranceMeasurement(self.loader, self.preferences, make_client)
         self.options = ModelOptions(self.preferences, self.loader)
         self.history = GaugeHistory()
+        self.plans = LoadPlans(sources, self.loader, self.history) if sources else None
         self.chats = ChatListItemModel()
         self.transcript = TranscriptItemModel()
         self.window = MainWindow(self.chats, self.transcript, self.history)
@@ -106,6 +111,8 @@ class Weir:
             window_geometry=self.window.geometry_text(), sidebar_collapsed=self.window.sidebar.collapsed
         )
         self.endurance.close()
+        if self.plans:
+            self.plans.close()
         if self.open:
             self.open.close()
         self.loader.close(CLOSING_S)
@@ -117,7 +124,9 @@ def run_window(argv: list[str]) -> int:
     application.setApplicationName("Weir")
     application.setDesktopFileName("weir")
     try:
-        weir = Weir(EngineClient, starter_model_path())
+        # Before any widget is made: what is made with one font does not take on another everywhere.
+        connections.dress_with(application, SettingsStore(settings_path()).load()[0])
+        weir = Weir(EngineClient, starter_model_path(), this_machine())
     except KnownError as error:
         print(error, file=sys.stderr)
         if application.platformName() != "offscreen":  # who starts it from an icon sees no terminal

@@ -10,10 +10,11 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass, field
 
+from app.cli import plan_arguments
 from app.cli.endure_arguments import DESCRIPTION, add_endure
 from app.data.message_text import clean_text
 from engine.errors import BadRequest
-from engine.protocol import CachePolicy, KVType, LoadModel, Policy, Sampling, Shift, max_sinks
+from engine.protocol import CachePolicy, KVType, LoadModel, Policy, Sampling, Shift, max_sinks, real_n_ctx
 from engine.version import VERSION
 
 
@@ -52,13 +53,16 @@ def build_parser() -> argparse.ArgumentParser:
         prog="weir", description="Chat with a model on your own machine. Without a command: the window."
     )
     parser.add_argument("--version", action="version", version=f"weir {VERSION}")
-    commands = parser.add_subparsers(dest="command", metavar="{chat,endure,inspect,doctor}")
+    commands = parser.add_subparsers(dest="command", metavar="{chat,endure,inspect,plan,doctor}")
     _add_chat(commands.add_parser("chat", help="chat in the terminal", description=_CHAT_DESCRIPTION))
     endure = commands.add_parser("endure", help="prove endless chat on a long text", description=DESCRIPTION)
     add_endure(endure, _positive)
     inspect = commands.add_parser("inspect", help="show what a model file is and what it will keep in memory")
     inspect.add_argument("file", metavar="FILE", help="a GGUF file; of a split model the first part")
     inspect.add_argument("--json", action="store_true", dest="as_json", help="one JSON object")
+    words = plan_arguments.DESCRIPTION
+    plan = commands.add_parser("plan", help="tell whether a model will run here", description=words)
+    plan_arguments.add_plan(plan, _positive)
     doctor = commands.add_parser("doctor", help="show versions, devices and what is missing")
     doctor.add_argument("--json", action="store_true", dest="as_json", help="one JSON object")
     doctor.add_argument(
@@ -154,10 +158,11 @@ def chat_options(arguments: argparse.Namespace) -> ChatOptions:
     cache = CachePolicy(
         Policy(arguments.policy), Shift(arguments.shift), arguments.sinks, arguments.pin_system
     )
-    if arguments.ctx is not None and cache.n_sinks > max_sinks(arguments.ctx):
+    n_ctx = real_n_ctx(arguments.ctx or 0)
+    if n_ctx and cache.n_sinks > max_sinks(n_ctx):
         raise BadRequest(
-            f"The number of sinks must be between 0 and {max_sinks(arguments.ctx):,}, half of the context of "
-            f"{arguments.ctx:,} tokens, not {cache.n_sinks:,}."
+            f"The number of sinks must be between 0 and {max_sinks(n_ctx):,}, half of the context of "
+            f"{n_ctx:,} tokens, not {cache.n_sinks:,}."
         )
     return ChatOptions(
         model=arguments.model,

@@ -34,6 +34,7 @@ from engine.protocol import (
     ModelLoaded,
     Role,
     TextDelta,
+    max_sinks,
 )
 
 _MAX_DEATHS = 2
@@ -58,8 +59,9 @@ EngineFactory = Callable[[Callable[[Event], None]], Engine]
 class ChatSession:
     """A chat whose messages are said one after the other.
 
-    `exit_code` is that of the last thing that happened: 0 for an answer, 1 for a failure, 2 if the
-    engine called the options impossible. After `is_over` nothing more can be said.
+    `exit_code` is that of the last thing that happened: 0 for an answer, 1 for a failure or a message that
+    a full context refused, 2 if the engine called the options impossible. After `is_over` nothing more can
+    be said.
     """
 
     def __init__(
@@ -75,6 +77,7 @@ class ChatSession:
         self._events: queue.SimpleQueue[Event | Cancel] = queue.SimpleQueue()
         self._deaths = 0
         self._request_id = 0
+        self._told_full = False
         system = (options.system or "").strip()
         self._history = [Message(Role.SYSTEM, system)] if system else []
 
@@ -89,8 +92,7 @@ class ChatSession:
             match event := self._next_event():
                 case ModelLoaded():
                     self._output.show(event)
-                    self._note_fallback(event.info)
-                    return True
+                    return self._loaded(event.info)
                 case Failed():
                     return self._load_failed(event.error)
                 case EngineDied():
@@ -153,6 +155,17 @@ class ChatSession:
             self._remember(request, event.text)
         if event.reason is FinishReason.ERROR:
             self._output.note("The engine failed in the middle of that reply; the text so far is kept.")
+        elif event.reason is FinishReason.CONTEXT_FULL:
+            self._note_full(was_refused=event.error is not None)
+
+    def _note_full(self, was_refused: bool) -> None:
+        what = "That message was not read" if was_refused else "The reply ends here, and its text is kept"
+        why = "the context is full"
+        if not self._told_full:
+            why += " and the policy is to stop there. Start again with --policy endless or a larger --ctx"
+        self._told_full = True
+        self.exit_code = int(was_refused)
+        self._output.note(f"{what}: {why}.")
 
     def _engine_died(self, request: Generate, text: str, cause: str) -> None:
         self.close()
@@ -193,9 +206,24 @@ class ChatSession:
         )
         return ErrorReport(ErrorCode.MODEL_LOAD, message)
 
-    def _note_fallback(self, info: ModelInfo) -> None:
+    def _loaded(self, info: ModelInfo) -> bool:
+        """Tell what is not as it was asked for; False if the context is too small for the sinks."""
+        asked, n_sinks = self._options.n_ctx, self._options.cache.n_sinks
+        if asked not in (None, info.n_ctx):
+            self._output.note(
+                f"The context has {info.n_ctx:,} tokens, not {asked:,}: it is made in steps of 256."
+            )
         if info.chat_format_reason is not None:
             self._output.note(f"{info.chat_format_reason} (--chat-format NAME chooses.)")
+        if n_sinks <= max_sinks(info.n_ctx):
+            return True
+        message = (
+            f"The first {n_sinks:,} tokens cannot all stay: sinks may take half of the context, here "
+            f"{max_sinks(info.n_ctx):,} tokens. Choose fewer (--sinks) or a larger context (--ctx)."
+        )
+        self._load_failed(ErrorReport(ErrorCode.BAD_REQUEST, message))
+        self.exit_code = 1  # nothing was wrong with the words: it depends on the model
+        return False
 
     def _send_cancel(self, cancel: Cancel) -> None:
         # If the engine is gone, its EngineDied is on the way and ends the reply.

@@ -65,7 +65,7 @@ def _run(options: EndureOptions, path: str, progress: Progress, make_engine: Eng
                     with contextlib.suppress(EngineGone):  # then its end is on the way
                         engine.send(event)
                 case EnduranceReport():
-                    progress.clear()
+                    progress.tell_if_stopped(event.n_tokens)
                     if event.n_tokens:
                         print(FORMATS[options.output](event), end="", file=sys.stdout)
                     return INTERRUPTED if interrupted else 0
@@ -84,7 +84,7 @@ class Progress:
     """How far the run is: a line that is overwritten on a terminal, a line every few seconds elsewhere."""
 
     def __init__(self, n_asked: int, err: TextIO, seconds_between_lines: float = 5.0) -> None:
-        self._n_asked = n_asked
+        self._n_asked = self._n_total = n_asked
         self._err = err
         self._is_terminal = err.isatty()
         self._pause = 0.0 if self._is_terminal else seconds_between_lines
@@ -97,6 +97,7 @@ class Progress:
         if isinstance(event, LoadProgress) and self._is_terminal:
             self._write(f"loading the model: {event.fraction:.0%}")
         elif isinstance(event, EnduranceProgress):
+            self._n_total = event.n_total
             self._tell_if_short(event.n_total)
             if event.n_done and time.monotonic() >= self._next_at:
                 self._next_at = time.monotonic() + self._pause
@@ -113,6 +114,13 @@ class Progress:
             self._err.write("\r" + " " * self._width + "\r")
             self._err.flush()
             self._width = 0
+
+    def tell_if_stopped(self, n_done: int) -> None:
+        """The run has ended after `n_done` tokens: say so if that is not all of them."""
+        self.clear()
+        if n_done < self._n_total:
+            figures = "the figures are those of what was read" if n_done else "there is nothing to report"
+            self.note(f"stopped after {n_done:,} of {self._n_total:,} tokens; {figures}.")
 
     def _tell_if_short(self, n_total: int) -> None:
         if n_total < self._n_asked and not self._told_short:

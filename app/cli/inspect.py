@@ -31,7 +31,7 @@ _KIND_WORDS = {
     ModelKind.OTHER: "no language model",
 }
 # What the JSON object leaves out of the facts: it has these in its own words.
-_LEFT_OUT = ("layers", "tensor_bytes")
+_LEFT_OUT = ("layers", "tensor_bytes", "layer_bytes")
 
 
 def run_inspect(path: str, as_json: bool) -> int:

@@ -18,6 +18,7 @@ from engine.protocol import (
     Event,
     Failed,
     Finished,
+    FinishReason,
     LoadProgress,
     ModelInfo,
     ModelLoaded,
@@ -122,7 +123,8 @@ class PlainOutput:
                 self.note(f"the model no longer sees the oldest {event.n_evicted:,} tokens of this chat.")
             case Finished():
                 self._progress("")
-                self._end_line(even_if_empty=not event.text)
+                # A message that was not read has no reply, not an empty one.
+                self._end_line(even_if_empty=not event.text and event.reason is not FinishReason.CONTEXT_FULL)
             case Failed():
                 self._end_line()
                 self.note(event.error.message)

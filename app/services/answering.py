@@ -10,6 +10,7 @@ knows nothing about which chat is open.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 
 from PySide6.QtCore import QObject, Signal
 
@@ -232,7 +233,8 @@ class Answering(QObject):
             self.notice.emit(Notice(str(error), chat_id=reply.chat_id))
         self.returned.emit(reply)
         self.ended.emit(reply.chat_id)
-        self.notice.emit(notice)
+        is_gone = reply.former_head is None  # a refused first message leaves no chat
+        self.notice.emit(dataclasses.replace(notice, chat_id=None) if is_gone else notice)
 
     def _end(
         self, reply: Reply, state: MessageState, text: str | None = None, numbers: TurnNumbers | None = None

@@ -2,7 +2,8 @@
 
 Wishes about messages of the open chat come in; the store and the transcript are brought up to date.
 Promises: nothing that was said is lost, it stands in another branch; a message that was taken out
-comes back with `undo`. It knows nothing about drafts.
+comes back with `undo`; while a reply is being written its chat stays as it is. It knows nothing about
+drafts.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class _TakenOut:
 
 
 class Branches(QObject):
-    """Owns, for each chat, which message was taken out last."""
+    """Owns, for each chat, which messages were taken out, the last one last."""
 
     shown = Signal(str)
     """The id of a chat whose messages are others now."""
@@ -51,7 +52,7 @@ class Branches(QObject):
         self._store = store
         self._answering = answering
         self._transcript = transcript
-        self._taken_out: dict[str, _TakenOut] = {}
+        self._taken_out: dict[str, list[_TakenOut]] = {}
 
     def show(self, chat_id: str) -> None:
         """Show the messages of a chat as they are in the store now; raises KnownError."""
@@ -88,7 +89,7 @@ class Branches(QObject):
 
     def show_version(self, message_id: int, version: int) -> None:
         """Show another version of a message of the open chat, with what came after it."""
-        message = self._transcript.message(message_id)
+        message = self._changeable(message_id)
         if message is None or not 1 <= version <= message.n_versions:
             return
         with self._told(message.chat_id):
@@ -97,30 +98,41 @@ class Branches(QObject):
 
     def take_out(self, message_id: int) -> None:
         """Take a message out of the open chat; `undo` brings it back."""
-        message = self._transcript.message(message_id)
-        if message is None or message.state is MessageState.STREAMING:
+        message = self._changeable(message_id)
+        if message is None:
             return
         with self._told(message.chat_id):
             taken = _TakenOut(message.id, self._store.head(message.chat_id))
             self._store.remove_message(message.id)
-            self._taken_out[message.chat_id] = taken
+            self._taken_out.setdefault(message.chat_id, []).append(taken)
             self.show(message.chat_id)
-            sentence = self.tr("The message was deleted.")
-            self.notice.emit(Notice(sentence, action=NoticeAction.UNDO, chat_id=message.chat_id, calm=True))
+            self._tell_taken_out(message.chat_id)
 
     def undo(self, chat_id: str) -> None:
-        """Bring back the message that was taken out last."""
-        taken = self._taken_out.pop(chat_id, None)
-        if taken:
-            with self._told(chat_id):
-                self._store.restore_message(taken.message_id, taken.former_head)
-                self.show(chat_id)
+        """Bring back the message that was taken out last; the one before it can be brought back next."""
+        if not self._taken_out.get(chat_id) or self._answering.reply_of(chat_id):
+            return
+        taken = self._taken_out[chat_id].pop()
+        with self._told(chat_id):
+            self._store.restore_message(taken.message_id, taken.former_head)
+            self.show(chat_id)
+            self._tell_taken_out(chat_id)
+
+    def _tell_taken_out(self, chat_id: str) -> None:
+        if self._taken_out.get(chat_id):
+            sentence = self.tr("The message was deleted.")
+            self.notice.emit(Notice(sentence, action=NoticeAction.UNDO, chat_id=chat_id, calm=True))
 
     def _answer(self, question: StoredMessage, former_head: int | None, *, is_again: bool) -> None:
         try:
             self._answering.begin(question, former_head, is_again=is_again)
         finally:
             self.show(question.chat_id)
+
+    def _changeable(self, message_id: int) -> StoredMessage | None:
+        """A message of the open chat, while no reply is being written there."""
+        message = self._transcript.message(message_id)
+        return None if message is None or self._answering.reply_of(message.chat_id) else message
 
     def _question_of(self, reply: StoredMessage | None) -> StoredMessage | None:
         if reply is None or reply.role is not Role.ASSISTANT or self._answering.reply_of(reply.chat_id):

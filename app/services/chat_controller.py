@@ -167,36 +167,6 @@ class ChatController(QObject):
 
     # --- messages ---------------------------------------------------------------------------------
 
-    def again(self, message_id: int | None = None) -> None:
-        """Have a reply of the open chat written again, the last one without an id."""
-        last = self._transcript.last(Role.ASSISTANT)
-        if not self.running and (message_id or last):
-            self._branches.again(message_id or (last.id if last else 0))
-            self.running_changed.emit(self.running)
-
-    def go_on(self, message_id: int) -> None:
-        """Have the last reply of the open chat go on where it ended."""
-        if not self.running:
-            self._branches.go_on(message_id)
-            self.running_changed.emit(self.running)
-
-    def show_version(self, message_id: int, version: int) -> None:
-        """Show another version of a message, with what came after it; not while a reply is written."""
-        if not self.running:
-            self.cancel_edit()
-            self._branches.show_version(message_id, version)
-
-    def delete_message(self, message_id: int) -> None:
-        """Take a message out of the open chat; `undo` brings it back. Not while a reply is written."""
-        if not self.running:
-            self.cancel_edit()
-            self._branches.take_out(message_id)
-
-    def undo(self) -> None:
-        """Bring back the message that was taken out of the open chat last."""
-        if self._open and not self.running:
-            self._branches.undo(self._open)
-
     def send(self) -> None:
         """Store the open chat's draft as the user's message, and have it answered.
 
@@ -303,6 +273,20 @@ class ChatController(QObject):
         if chat_id == self._open:
             self._show_again()
             self.draft_changed.emit()
+        self._leave_empty(chat_id)
+
+    def _leave_empty(self, chat_id: str) -> None:
+        """A chat whose first message was refused was never one: what was written goes back to a new chat."""
+        try:
+            if self._store.head(chat_id) is not None:
+                return
+        except KnownError:
+            return
+        text, attachments = self._drafts.text(chat_id), self._attachments.take(chat_id)
+        self._drafts.set_text(chat_id, "")
+        self._drafts.give_back(None, text)
+        self._attachments.give_back(None, attachments)
+        self._chats.drop(chat_id)
 
     def _on_deleted(self, chat_id: str) -> None:
         if chat_id == self._open:
@@ -311,6 +295,10 @@ class ChatController(QObject):
 
     def _on_shown(self, chat_id: str) -> None:
         if chat_id == self._open:
+            edit = self.edit()
+            if edit and self._transcript.message(edit.message.id) is None:
+                self.cancel_edit()  # its message is in another branch
+            self.running_changed.emit(self.running)
             self.shown_again.emit(chat_id)
 
     def _tell(self, error: KnownError) -> None:

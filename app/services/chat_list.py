@@ -19,7 +19,7 @@ KEPT_DELETED_S = 24 * 3600.0
 
 
 class ChatList(QObject):
-    """Owns what was deleted last."""
+    """Owns what was deleted, the last one last, with its title."""
 
     deleted = Signal(str)
     """The id of a chat that is in the list no more."""
@@ -34,7 +34,7 @@ class ChatList(QObject):
         super().__init__(parent)
         self._store = store
         self._chats = chats
-        self._deleted: str | None = None
+        self._deleted: list[tuple[str, str]] = []
         chats.rename_requested.connect(self.rename)
 
     def refresh(self) -> None:
@@ -83,19 +83,25 @@ class ChatList(QObject):
             self._tell(error)
             return
         self._chats.remove(chat_id)
-        self._deleted = chat_id
+        self._deleted.append((chat_id, title or self.tr("New chat")))
         self.deleted.emit(chat_id)
-        sentence = self.tr(
-            "The chat \N{LEFT DOUBLE QUOTATION MARK}{0}\N{RIGHT DOUBLE QUOTATION MARK} was deleted."
-        )
-        words = sentence.format(title or self.tr("New chat"))
-        self.notice.emit(Notice(words, action=NoticeAction.RESTORE_CHAT, calm=True))
+        self._tell_deleted()
+
+    def drop(self, chat_id: str) -> None:
+        """Delete a chat that has no message, without a word."""
+        try:
+            self._store.delete_chat(chat_id)
+        except KnownError as error:
+            self._tell(error)
+            return
+        self._chats.remove(chat_id)
+        self.deleted.emit(chat_id)
 
     def restore(self) -> None:
-        """Bring back the chat that was deleted last."""
-        chat_id, self._deleted = self._deleted, None
-        if chat_id is None:
+        """Bring back the chat that was deleted last; the one before it can be brought back next."""
+        if not self._deleted:
             return
+        chat_id, _title = self._deleted.pop()
         try:
             self._store.restore_chat(chat_id)
         except KnownError as error:
@@ -103,6 +109,15 @@ class ChatList(QObject):
             return
         self.refresh()
         self.restored.emit(chat_id)
+        self._tell_deleted()
+
+    def _tell_deleted(self) -> None:
+        if self._deleted:
+            sentence = self.tr(
+                "The chat \N{LEFT DOUBLE QUOTATION MARK}{0}\N{RIGHT DOUBLE QUOTATION MARK} was deleted."
+            )
+            words = sentence.format(self._deleted[-1][1])
+            self.notice.emit(Notice(words, action=NoticeAction.RESTORE_CHAT, calm=True))
 
     def _tell(self, error: KnownError) -> None:
         self.notice.emit(Notice(str(error)))

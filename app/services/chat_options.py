@@ -8,17 +8,20 @@ stored is told, and does not hold. It knows nothing about which chat is open, or
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
 from app.data.chat_options import ChatOptions
 from app.data.chat_store import ChatStore
-from app.data.settings import Settings
+from app.data.settings import LoadSettings, Settings
 from app.services.model_loader import ModelLoader
 from app.services.notice import Notice
+from app.services.plan_result import PlanResult
 from app.services.preferences import Preferences
 from engine.errors import KnownError
+from engine.protocol import ModelInfo
 
 
 class ChatOptionsService(QObject):
@@ -63,12 +66,18 @@ class ChatOptionsService(QObject):
         Loads the present model again if that is needed for it.
         """
         before = self.effective(chat_id).load_settings
-        options = self.options(chat_id)
-        own = {name: value for name, value in choices.items() if getattr(options, name) is not None}
-        self.set_options(chat_id, dataclasses.replace(options, **own))
-        self._preferences.update(**{name: choices[name] for name in choices if name not in own})
+        self._keep(chat_id, choices)
         if self.effective(chat_id).load_settings != before:
             self.load_for(chat_id)
+
+    def load_planned(self, chat_id: str | None, planned: PlanResult, how: LoadSettings) -> None:
+        """Load a model as somebody saw it planned; what was chosen for it holds from now on."""
+        holds = self.effective(chat_id).load_settings
+        chosen = {
+            name: value for name, value in dataclasses.asdict(how).items() if value != getattr(holds, name)
+        }
+        self._keep(chat_id, chosen)
+        self._loader.load(planned.path, how, planned)
 
     def adopt(self, chat_id: str) -> None:
         """The chat that was not stored yet is stored now: its options go with it."""
@@ -81,8 +90,8 @@ class ChatOptionsService(QObject):
         present = self._loader.asked_with
         if present is None:
             return False
-        wanted = self.effective(chat_id).load_settings
         info = self._loader.info if self._loader.loading is None else None
+        wanted = _possible(self.effective(chat_id).load_settings, info)
         if info and wanted.n_ctx == info.n_ctx:  # what None came to
             wanted = dataclasses.replace(wanted, n_ctx=present.n_ctx)
         return wanted != present
@@ -92,10 +101,24 @@ class ChatOptionsService(QObject):
         info = self._loader.info
         path = path or self._loader.loading or (info.path if info else None)
         if path:
-            self._loader.load(path, self.effective(chat_id).load_settings)
+            known = info if info and info.path == path else None
+            self._loader.load(path, _possible(self.effective(chat_id).load_settings, known))
+
+    def _keep(self, chat_id: str | None, choices: Mapping[str, Any]) -> None:
+        options = self.options(chat_id)
+        own = {name: value for name, value in choices.items() if getattr(options, name, None) is not None}
+        self.set_options(chat_id, dataclasses.replace(options, **own))
+        self._preferences.update(**{name: choices[name] for name in choices if name not in own})
 
     def _save(self, chat_id: str, options: ChatOptions) -> None:
         try:
             self._store.set_options(chat_id, options)
         except KnownError as error:
             self.notice.emit(Notice(str(error), chat_id=chat_id))
+
+
+def _possible(wanted: LoadSettings, info: ModelInfo | None) -> LoadSettings:
+    """What of `wanted` the model of `info` can have: no more context than it was trained for."""
+    if info is None or wanted.n_ctx is None or not 0 < info.n_ctx_train < wanted.n_ctx:
+        return wanted
+    return dataclasses.replace(wanted, n_ctx=info.n_ctx_train)

@@ -78,7 +78,7 @@ class Drafts(QObject):
             self.set_text(chat_id, edit.former_draft)
         return edit
 
-    def give_back(self, chat_id: str, text: str) -> None:
+    def give_back(self, chat_id: str | None, text: str) -> None:
         """A text that could not be sent, before what was written since."""
         self.set_text(chat_id, _both(text, self.text(chat_id)))
 

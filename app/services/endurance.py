@@ -105,6 +105,12 @@ class EnduranceMeasurement(QObject):
         return tuple(trace.report for trace in self._traces.values() if trace.report)
 
     @property
+    def stopped(self) -> tuple[Trace, ...]:
+        """Those of the runs that have ended before all was read."""
+        current = self.current.run if self.current else None
+        return tuple(t for t in self._traces.values() if t.run is not current and t.n_done < t.n_total)
+
+    @property
     def position(self) -> tuple[int, int]:
         """Which run it is, from 1, and of how many."""
         return self._n_runs - len(self._waiting), self._n_runs
@@ -118,7 +124,7 @@ class EnduranceMeasurement(QObject):
     def tokens_done(self) -> tuple[int, int] | None:
         """Tokens that the current run has read, and of how many; None before the first."""
         trace = self._traces.get(self.current.run) if self.current else None
-        return (trace.samples[-1].n_done, trace.n_total) if trace else None
+        return (trace.n_done, trace.n_total) if trace else None
 
     @property
     def seconds_left(self) -> float | None:

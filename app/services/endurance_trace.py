@@ -33,6 +33,13 @@ class Trace:
     samples: tuple[Sample, ...] = ()
     report: EnduranceReport | None = None
 
+    @property
+    def n_done(self) -> int:
+        """Tokens that were read so far."""
+        if self.report:
+            return self.report.n_tokens
+        return self.samples[-1].n_done if self.samples else 0
+
     def grown(self, progress: EnduranceProgress) -> Trace:
         """With what `progress` says."""
         tps = progress.tps

@@ -19,6 +19,10 @@ from engine.protocol import Command, Event
 class Client(Protocol):
     """What a bridge needs of `engine.client.EngineClient`."""
 
+    @property
+    def pid(self) -> int | None:
+        """Process id of the worker, None where there is no process."""
+
     def send(self, command: Command) -> None:
         """Raises errors.EngineGone when the worker is not there any more."""
 
@@ -42,6 +46,11 @@ class EngineBridge(QObject):
         self._closing: threading.Thread | None = None
         self._arrived.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
         self._client = make_client(self._receive)
+
+    @property
+    def pid(self) -> int | None:
+        """Process id of the worker."""
+        return self._client.pid
 
     def send(self, command: Command) -> None:
         """Pass a command on; raises errors.EngineGone when the worker is not there any more."""

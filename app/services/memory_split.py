@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.services.machine_memory import MachineMemory
+from app.services.plan_result import PlanResult
+from engine.memory.memory_plan import DevicePlan
 from engine.protocol import DeviceBuffers, DeviceMemory, Gauges, ModelInfo
 
 
@@ -20,8 +22,10 @@ class Use(enum.StrEnum):
 
     WEIGHTS = "weights"
     KV = "kv"
+    STATE = "state"  # what recurrent layers keep instead of keys and values
     COMPUTE = "compute"
     ENGINE = "engine"  # what else the engine's process has
+    WEIR = "weir"  # what this program has besides the engine
     OTHERS = "others"  # other programs
     SOMEBODY = "somebody"  # in use, and llama.cpp did not say how much of it is the model's
     FREE = "free"
@@ -55,6 +59,38 @@ class DeviceSplit:
     def bytes_of(self, use: Use) -> int | None:
         """How much is used for `use`, None where that is not known."""
         return next((part.n_bytes for part in self.parts if part.use is use), None)
+
+
+def planned_split(result: PlanResult) -> tuple[DeviceSplit, ...]:
+    """How it will be once the planned model is loaded; without a plan nothing is known."""
+    if result.plan is None or result.hardware is None:
+        return ()
+    described = {device.name: device.description for device in result.hardware.devices}
+    *cards, host = result.plan.devices
+    return (
+        *(_planned(card, card.device, described.get(card.device, "")) for card in cards),
+        _planned(host, "", ""),
+    )
+
+
+def _planned(device: DevicePlan, name: str, description: str) -> DeviceSplit:
+    parts = (
+        Part(Use.WEIGHTS, device.weights),
+        Part(Use.KV, device.kv),
+        Part(Use.STATE, device.state),
+        Part(Use.COMPUTE, device.compute),
+        Part(Use.ENGINE, device.engine),
+    )
+    if device.total is None or device.free is None:
+        return DeviceSplit(name, description, device.total, parts)
+    used = max(0, device.total - device.free)
+    if device.used_by_others is None:
+        rest: tuple[Part, ...] = (Part(Use.SOMEBODY, used),)
+    else:
+        others = min(used, device.used_by_others)
+        rest = (Part(Use.WEIR, used - others), Part(Use.OTHERS, others))
+    free = Part(Use.FREE, max(0, device.free - device.needed))
+    return DeviceSplit(name, description, device.total, (*parts, *rest, free))
 
 
 def split_memory(

@@ -3,8 +3,8 @@
 A path goes in, `model_ready` comes out, or a notice that names file and cause. Promises:
 - the loaded model goes on answering until another one is ready, unless memory is too short for both;
 - a file that failed to load, or died twice in a row, is never loaded again by itself, also not after
-  a restart of Weir;
-- a worker that dies is started again with the same model by itself, once.
+  a restart of Weir; with a guard, nothing is for which there is no room;
+- a worker that dies is started again with the same model by itself, once, but never while it loads.
 It knows nothing about chats; what the engine says about them passes through as `event_received`.
 """
 
@@ -12,16 +12,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from pathlib import Path
 
 import psutil
 from PySide6.QtCore import QObject, Signal
 
 from app.data.settings import LoadSettings
+from app.services import load_notices
 from app.services.engine_bridge import ClientFactory, EngineBridge
+from app.services.first_model import first_models
 from app.services.known_models import KnownModels
-from app.services.model_engine import ModelEngine, load_command, load_settings
-from app.services.notice import Notice, NoticeAction
+from app.services.model_engine import ModelEngine, RetiredEngines, load_command
+from app.services.notice import Notice
+from app.services.plan_result import Guard, PlanResult
 from app.services.preferences import Preferences
 from engine.errors import EngineGone
 from engine.protocol import (
@@ -36,9 +38,6 @@ from engine.protocol import (
     ModelInfo,
     ModelLoaded,
 )
-
-MEMORY_RESERVE = 1.1
-"""A second model needs its file's size and a tenth more to be loaded beside the first."""
 
 
 class ModelLoader(QObject):
@@ -81,10 +80,11 @@ class ModelLoader(QObject):
         self._available_memory = available_memory
         self._current: ModelEngine | None = None
         self._candidate: ModelEngine | None = None
-        self._closed: list[ModelEngine] = []
-        self._fallback: LoadModel | None = None
-        self._last_asked: str | None = None
+        self.retired = RetiredEngines()
+        self._fallback: ModelEngine | None = None
         self._deaths = 0
+        self.guard: Guard | None = None
+        self.last_asked: tuple[str, LoadSettings] | None = None
         self.problem = ""
         self.known = KnownModels()
 
@@ -94,9 +94,9 @@ class ModelLoader(QObject):
         return self._current.info if self._current else None
 
     @property
-    def load_ms(self) -> float | None:
-        """How long the model that answers took to load, in milliseconds."""
-        return self._current.load_ms if self._current else None
+    def present(self) -> ModelEngine | None:
+        """The engine that answers, to read how it was loaded."""
+        return self._current
 
     @property
     def expected_name(self) -> str | None:
@@ -114,7 +114,7 @@ class ModelLoader(QObject):
     def asked_with(self) -> LoadSettings | None:
         """What the model being loaded, or else the one that answers, is loaded with."""
         engine = self._candidate or self._current
-        return load_settings(engine.command) if engine else None
+        return engine.how if engine else None
 
     def send(self, command: Command) -> None:
         """Give the engine that answers a command; raises EngineGone when there is none."""
@@ -122,62 +122,84 @@ class ModelLoader(QObject):
             raise EngineGone("No model is loaded. Nothing was lost: choose a model first.")
         self._current.bridge.send(command)
 
-    def load(self, path: str, how: LoadSettings | None = None) -> None:
-        """Load the model at `path` in place of the current one; `how` None is as the settings say."""
+    def load(self, path: str, how: LoadSettings | None = None, planned: PlanResult | None = None) -> None:
+        """Load the model at `path` in place of the current one; `how` None is as the settings say.
+
+        `planned`: what somebody saw of it and agreed to; without it, the guard has a look first.
+        """
         self._deaths = 0
-        self._last_asked = path
         self._drop_candidate()
-        if self._current and not self._fits_beside(path):
-            self._fallback = self._current.command
-            self._leave_current()
         settings = self._preferences.settings
-        self._start(load_command(path, how or settings.load_settings, settings.chat_formats.get(path)))
+        how = how or settings.load_settings
+        self.last_asked = (path, how)
+        engine = self._start(load_command(path, how, settings.chat_formats.get(path)), how)
+        self._go(engine, planned) if planned else self._look(engine)
+        self.changed.emit()
+
+    def cancel_loading(self) -> None:
+        """Give up the model being loaded; what answered before comes back, or goes on."""
+        if self._candidate:
+            self._drop_candidate()
+            self._bring_back()
+            self.changed.emit()
 
     def load_first(self, starter: str | None) -> None:
         """Load what was used last, or else the starter model, if there is one."""
-        last = self._preferences.settings.last_model
-        if last and not Path(last).is_file():
-            sentence = self.tr("The model {0} is not in its place any more: choose another one.")
-            self.notice.emit(Notice(sentence.format(last), action=NoticeAction.CHOOSE_MODEL))
-            last = None
-        for known in filter(None, (starter, last)):
-            self.known.add(known)
-        if path := last or starter:
-            self.load(path)
+        paths, notice = first_models(self._preferences.settings.last_model, starter)
+        if notice:
+            self.notice.emit(notice)
+        for path in paths:
+            self.known.add(path)
+        if paths:
+            self.load(paths[-1])
 
     def load_again(self) -> None:
         """Load the model that was asked for last once more."""
-        if self._last_asked is not None:
-            self.load(self._last_asked)
+        if self.last_asked is not None:
+            self.load(self.last_asked[0])
 
     def close(self, timeout_s: float) -> None:
         """End all workers; returns when they have ended or the time is over."""
-        for engine in (self._candidate, self._current):
-            if engine:
-                self._retire(engine)
-        self._candidate = self._current = None
-        for engine in self._closed:
-            engine.bridge.wait_closed(timeout_s)
+        self._drop_candidate()
+        if self._current:
+            self.retired.add(self._current)
+            self._current = None
+        self.retired.wait(timeout_s)
 
     # --- loading ----------------------------------------------------------------------------------
 
-    def _fits_beside(self, path: str) -> bool:
-        try:
-            size = Path(path).stat().st_size
-        except OSError:
-            return True  # the worker will say what is wrong with the file
-        return self._available_memory() >= size * MEMORY_RESERVE
-
-    def _start(self, command: LoadModel, *, restarted: bool = False) -> None:
-        engine = ModelEngine(EngineBridge(self._make_client, self), command, restarted)
+    def _start(self, command: LoadModel, how: LoadSettings, *, restarted: bool = False) -> ModelEngine:
+        """Start an engine for a model; it waits for `_look` or `_go`."""
+        engine = ModelEngine(EngineBridge(self._make_client, self), command, how, restarted)
         self._candidate = engine
         self.problem = ""
         engine.bridge.event_received.connect(functools.partial(self._on_event, engine))
+        return engine
+
+    def _look(self, engine: ModelEngine) -> None:
+        """Go on if there is room. The engine's process starts meanwhile: both take a second."""
+        if self.guard:
+            self.guard(engine.path, engine.how, functools.partial(self._on_planned, engine))
+        else:
+            self._go(engine, None)
+
+    def _on_planned(self, engine: ModelEngine, planned: PlanResult | None) -> None:
+        if engine is not self._candidate:
+            return
+        if planned and planned.does_not_fit:
+            self._refuse(engine, load_notices.has_no_room(planned), was_tried=False)
+        else:
+            self._go(engine, planned)
+
+    def _go(self, engine: ModelEngine, planned: PlanResult | None) -> None:
+        engine.plan_with(planned)
+        if self._current and not engine.fits_beside(self._available_memory()):
+            self._fallback = self._current
+            self._leave_current()
         try:
-            engine.bridge.send(command)
+            engine.bridge.send(engine.command)
         except EngineGone as error:
             self._on_candidate(engine, EngineDied(None, str(error)))
-        self.changed.emit()
 
     def _on_event(self, engine: ModelEngine, event: Event) -> None:
         if engine is self._candidate:
@@ -193,10 +215,9 @@ class ModelLoader(QObject):
                 engine.load_ms = load_ms
                 self._adopt(engine, info)
             case Failed(_, error):
-                self._refuse(engine, error.message, error.detail)
-            case EngineDied(_, cause):
-                sentence = self.tr("{0} could not be loaded: the engine stopped while reading it.")
-                self._refuse(engine, sentence.format(Path(engine.path).name), cause)
+                self._refuse(engine, load_notices.refused(engine, error))
+            case EngineDied():
+                self._refuse(engine, load_notices.died_loading(engine, event))
 
     def _adopt(self, engine: ModelEngine, info: ModelInfo) -> None:
         self._leave_current()
@@ -207,21 +228,23 @@ class ModelLoader(QObject):
         self.changed.emit()
         self.model_ready.emit(info)
 
-    def _refuse(self, engine: ModelEngine, message: str, detail: str) -> None:
+    def _refuse(self, engine: ModelEngine, why: Notice, *, was_tried: bool = True) -> None:
         self._drop_candidate()
-        self.refused.emit(load_settings(engine.command))
-        self._never_by_itself(engine.path)
-        self.problem = message
-        fallback, self._fallback = self._fallback, None
-        if fallback and fallback != engine.command:
-            self._start(fallback)
+        self.refused.emit(engine.how)
+        if was_tried:  # else there may be room the next time
+            self._never_by_itself(engine.path)
+        self.problem = why.message
+        self._bring_back(unless=engine)
         self.changed.emit()
         if self._current and self._current.info:
-            goes_on = self.tr("{0} goes on answering.").format(self._current.info.name)
-            self.notice.emit(Notice(f"{message} {goes_on}", detail))
-        else:
-            action = NoticeAction.LOAD_AGAIN if engine.restarted else NoticeAction.CHOOSE_MODEL
-            self.notice.emit(Notice(message, detail, action))
+            why = load_notices.goes_on(why, self._current.info.name)
+        self.notice.emit(why)
+
+    def _bring_back(self, unless: ModelEngine | None = None) -> None:
+        """Load what had to make way for the model that was not loaded."""
+        fallback, self._fallback = self._fallback, None
+        if fallback and (unless is None or fallback.command != unless.command):
+            self._go(self._start(fallback.command, fallback.how), fallback.plan)  # there was room for it
 
     def _never_by_itself(self, path: str) -> None:
         answering = self._current is not None and self._current.path == path
@@ -242,31 +265,20 @@ class ModelLoader(QObject):
         self._deaths += 1
         self._lose_current()
         if self._candidate:
-            self._fallback = engine.command  # another model is on its way; this one only if that fails
+            self._fallback = engine  # another model is on its way; this one only if that fails
         elif self._deaths < 2:
-            self.notice.emit(
-                Notice(
-                    self.tr(
-                        "The engine stopped. The text so far is kept, and the model is "
-                        "being loaded again: just go on."
-                    ),
-                    death.cause,
-                )
-            )
-            self._start(engine.command, restarted=True)
+            self.notice.emit(load_notices.died_answering(death))
+            self._look(self._start(engine.command, engine.how, restarted=True))
         else:
             self._give_up(engine, death)
         self.changed.emit()
 
     def _give_up(self, engine: ModelEngine, death: EngineDied) -> None:
-        self._last_asked = engine.path
+        self.last_asked = (engine.path, engine.how)
         self._never_by_itself(engine.path)
-        sentence = self.tr(
-            "The engine stopped twice in a row with {0}. The text so far is kept: "
-            "load it again, or choose another model."
-        )
-        self.problem = sentence.format(Path(engine.path).name)
-        self.notice.emit(Notice(self.problem, death.cause, NoticeAction.LOAD_AGAIN))
+        why = load_notices.died_twice(engine.path, death)
+        self.problem = why.message
+        self.notice.emit(why)
 
     # --- letting go -------------------------------------------------------------------------------
 
@@ -277,15 +289,11 @@ class ModelLoader(QObject):
 
     def _lose_current(self) -> None:
         if self._current:
-            self._retire(self._current)
+            self.retired.add(self._current)
             self._current = None
             self.engine_lost.emit()
 
     def _drop_candidate(self) -> None:
         if self._candidate:
-            self._retire(self._candidate)
+            self.retired.add(self._candidate)
             self._candidate = None
-
-    def _retire(self, engine: ModelEngine) -> None:
-        engine.bridge.close()
-        self._closed.append(engine)

@@ -23,6 +23,9 @@ from app.services.prompt import StoredIds, prompt_of, sight_of
 from engine.errors import KnownError
 from engine.protocol import CachePolicy, CacheView, Event, LookAt, TurnStats
 
+_NOT_STORED = ""
+"""What the engine knows the chat as that has no message yet."""
+
 
 @dataclass(frozen=True, slots=True)
 class CacheFill:
@@ -98,12 +101,12 @@ class Sights(QObject):
 
     def of_chat(self, chat_id: str | None) -> Sight:
         """What the model sees of a chat; no line where nothing is known."""
-        known = self._known.get(chat_id or "")
+        known = self._known.get(chat_id or _NOT_STORED)
         return known.sight if known else Sight()
 
     def fill_of(self, chat_id: str | None) -> CacheFill | None:
         """What the cache holds of a chat by now; None where nothing is known."""
-        known = self._known.get(chat_id or "")
+        known = self._known.get(chat_id or _NOT_STORED)
         if known is None:
             return None
         view, running = known.view, self._answering.running(chat_id)
@@ -126,7 +129,10 @@ class Sights(QObject):
         return not asked and self._answering.running(chat_id) is None
 
     def watch(self, chat_id: str | None) -> None:
-        """This chat is the one that the user looks at; what was known of it may be long out of date."""
+        """This chat is the one that the user looks at; what was known of it may be long out of date.
+
+        None is the chat that is not stored yet.
+        """
         if chat_id and chat_id != self._watched and self._answering.running(chat_id) is None:
             self._forget(chat_id)
         self._watched = chat_id
@@ -134,22 +140,22 @@ class Sights(QObject):
 
     def look(self, chat_id: str | None) -> None:
         """Ask what the model sees of a chat; while it is being answered, as soon as that has ended."""
-        if chat_id is None:
-            return
-        if self._answering.running(chat_id):
+        key = chat_id or _NOT_STORED
+        if chat_id and self._answering.running(chat_id):
             self._ask_later.add(chat_id)
             return
-        self._ask_later.discard(chat_id)
+        self._ask_later.discard(key)
         settings = self._options.effective(chat_id)
         if chat_id == self._watched:
             self._asked_with = (settings.cache, settings.system_prompt)
         try:
-            prompt = prompt_of(self._store.messages(chat_id), settings.system_prompt)
-            self._loader.send(LookAt(chat_id, prompt.messages, settings.cache))
+            stored = self._store.messages(chat_id) if chat_id else []
+            prompt = prompt_of(stored, settings.system_prompt)
+            self._loader.send(LookAt(key, prompt.messages, settings.cache))
         except KnownError:
-            self._forget(chat_id)  # without an engine or a disk nothing is known
+            self._forget(key)  # without an engine or a disk nothing is known
             return
-        self._asked.setdefault(chat_id, deque()).append(prompt.ids)
+        self._asked.setdefault(key, deque()).append(prompt.ids)
 
     def _forget(self, chat_id: str) -> None:
         if self._known.pop(chat_id, None):

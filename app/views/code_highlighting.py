@@ -60,7 +60,8 @@ def _lines(lexer: Lexer, code: str) -> list[list[tuple[int, int, str]]]:
     """Lengths count UTF-16 units, as Qt does."""
     lines: list[list[tuple[int, int, str]]] = [[]]
     column = 0
-    for token, text in lexer.get_tokens(code):
+    # Some lexers know a comment by the end of its line, which the last line of a panel has not.
+    for token, text in lexer.get_tokens(f"{code}\n"):
         kind = _kind(token)
         for number, part in enumerate(text.split("\n")):
             if number:
@@ -70,7 +71,7 @@ def _lines(lexer: Lexer, code: str) -> list[list[tuple[int, int, str]]]:
             if kind and part.strip():
                 lines[-1].append((column, length, kind))
             column += length
-    return lines
+    return lines[:-1]
 
 
 def _kind(token: _TokenType) -> str:

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QHBoxLayout, QL
 
 from app.services.endurance import EnduranceChoices
 from app.views.tokens import UNIT
-from engine.protocol import Endurance, EnduranceRun, KVType, ModelInfo, Shift
+from engine.protocol import Endurance, EnduranceRun, KVType, ModelInfo, Shift, max_sinks
 
 _TOKENS = (2_000, 5_000, 20_000, 50_000)
 _SMALLEST_WINDOW = 256
@@ -89,7 +89,7 @@ class EnduranceChoicesForm(QWidget):
     def _bound_sinks(self) -> None:
         size = self.window_size.currentData()
         if size is not None:  # while the list is filled there is none
-            self.sinks.setMaximum((size - 1) // 2)
+            self.sinks.setMaximum(max_sinks(size))
 
     def _arrange(self) -> None:
         self._hints = {

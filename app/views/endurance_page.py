@@ -27,6 +27,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.services.endurance import EnduranceMeasurement
+from app.services.endurance_trace import Trace
 from app.views.endurance_choices import EnduranceChoicesForm
 from app.views.endurance_export_row import EnduranceExportRow
 from app.views.endurance_table import EnduranceTable
@@ -124,7 +125,7 @@ class EndurancePage(QScrollArea):
     def _progress(self) -> str:
         measurement = self._measurement
         if measurement.current is None:
-            return ""
+            return "\n".join(map(self._stopped, measurement.stopped))
         name = self._names[measurement.current.run]
         number, of = measurement.position
         what = name if of == 1 else self.tr("{0}, run {1} of {2}").format(name, number, of)
@@ -136,6 +137,10 @@ class EndurancePage(QScrollArea):
         text = self.tr("{0}: {1} of {2} tokens").format(what, f"{done[0]:,}", f"{done[1]:,}")
         left = measurement.seconds_left
         return text if left is None else self.tr("{0}, {1} left").format(text, self._duration(left))
+
+    def _stopped(self, trace: Trace) -> str:
+        text = self.tr("{0}: stopped after {1} of {2} tokens")
+        return text.format(self._names[trace.run], f"{trace.n_done:,}", f"{trace.n_total:,}")
 
     def _duration(self, seconds: float) -> str:
         minutes, rest = divmod(max(0, round(seconds)), 60)

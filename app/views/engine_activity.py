@@ -136,9 +136,9 @@ class EngineActivity:
     def _writing(self, tps: float) -> Activity:
         text, stuck = number_format.rate(tps), self._stuck(Phase.WRITING)
         if stuck:
-            template = f"{_no_progress(88)}, {_speed_template()}"
+            template = f"{_no_progress(88)}, {speed_template()}"
             return Activity(Phase.WRITING, f"{stuck}, {_last(text)}", Look.STUCK, template)
-        return Activity(Phase.WRITING, text, Look.NOW, _speed_template())
+        return Activity(Phase.WRITING, text, Look.NOW, speed_template())
 
     def _idle(self) -> Activity:
         if self._last_tps is not None:
@@ -147,7 +147,7 @@ class EngineActivity:
             text = _tr("no model")
         else:
             text = _tr("speed {0}").format(number_format.NOT_AVAILABLE)
-        return Activity(Phase.IDLE, text, Look.PAST, _speed_template())
+        return Activity(Phase.IDLE, text, Look.PAST, speed_template())
 
     def _stuck(self, phase: Phase) -> str:
         seconds = self._clock() - self._moved_at[phase]
@@ -162,7 +162,8 @@ def _last(rate: str) -> str:
     return _tr("last {0}").format(rate)
 
 
-def _speed_template() -> str:
+def speed_template() -> str:
+    """As wide as a speed that is told as past."""
     return _last(number_format.rate(88.8))
 
 

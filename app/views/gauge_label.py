@@ -1,8 +1,8 @@
 """One gauge of the strip: a short text whose place keeps its width while its numbers change.
 
 Texts go in. Promises: it is painted again only when what it shows has changed, it never becomes narrower
-for a shorter number, and a screen reader is told at most once in five seconds while the numbers run. It
-knows nothing about what is measured.
+for a shorter number, what is cut is whole in the tip, and a screen reader is told at most once in five
+seconds while the numbers run. It knows nothing about what is measured.
 """
 
 from __future__ import annotations
@@ -62,15 +62,18 @@ class SpokenText:
 
 
 class GaugeLabel(QLabel):
-    """A text with a thin line before it, if `separated`."""
+    """A text with a thin line before it, or one that `elides`: its end is cut where there is no room."""
 
-    def __init__(self, name: str, hint: str, template: str, *, separated: bool = True) -> None:
+    def __init__(self, name: str, hint: str, template: str, *, elides: bool = False) -> None:
+        """The place is never narrower than `template`, with any digits."""
         super().__init__()
         # The texts are not given to QLabel: each would make the whole window compute its layout again.
         self._text = ""
         self.look = Look.PAST
-        self._template = self._widest = template
-        self._indent = UNIT * 3 // 2 if separated else 0
+        self._hint = ""
+        self._least = self._template = self._widest = template
+        self._elides = elides
+        self._indent = 0 if elides else UNIT * 3 // 2
         self._spoken = SpokenText(self)
         self.setAccessibleName(name)
         self.show_hint(hint)
@@ -87,20 +90,29 @@ class GaugeLabel(QLabel):
             return
         self._text, self.look = text, look
         self._grow()
+        self._show_tip()
         self.update()
 
     def show_hint(self, hint: str) -> None:
         """What the gauge means, line by line."""
-        tip = f"<qt>{escape(hint).replace(chr(10), '<br>')}</qt>"
-        if tip != self.toolTip():
-            self.setToolTip(tip)
+        self._hint = hint
+        self._show_tip()
 
     def reserve(self, template: str) -> None:
-        """The place is as wide as `template`, with any digits."""
+        """The place is as wide as `template`, with any digits, for the texts that come from now on."""
         if template != self._template:
             self._template = self._widest = template
-            self._grow()
             self.updateGeometry()
+
+    def least_width(self) -> int:
+        """What it needs to be there at all, in pixels."""
+        return self._indent + self._width_of(self._least) if self._elides else self.sizeHint().width()
+
+    def _show_tip(self) -> None:
+        lines = (self._text, self._hint) if self._elides and self._text else (self._hint,)
+        tip = f"<qt>{escape(chr(10).join(lines)).replace(chr(10), '<br>')}</qt>"
+        if tip != self.toolTip():
+            self.setToolTip(tip)
 
     def _grow(self) -> None:
         if self._width_of(self._text) > self._width_of(self._widest):

@@ -6,7 +6,7 @@ once, before the window goes. It knows nothing about chats, models or settings.
 
 from __future__ import annotations
 
-from PySide6.QtCore import QByteArray, Qt, Signal
+from PySide6.QtCore import QByteArray, QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
@@ -54,7 +54,7 @@ class MainWindow(QMainWindow):
         self.palette_of_commands = CommandPalette(self)
         for signal in (transcript.modelReset, transcript.rowsInserted, transcript.rowsRemoved):
             signal.connect(self._choose_page)
-        self.resize(UNIT * 140, UNIT * 95)
+        self.resize(QSize(UNIT * 140, UNIT * 95).boundedTo(self.screen().availableGeometry().size()))
         self.setMinimumSize(UNIT * 60, UNIT * 40)
         self.composer.setFocus()
 
@@ -93,6 +93,15 @@ class MainWindow(QMainWindow):
             self.closing.emit()
         super().closeEvent(event)
 
+    def changeEvent(self, event: QEvent) -> None:
+        """Another font makes the column of messages wider, and what stands below it."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._widen_foot()
+
+    def _widen_foot(self) -> None:
+        self._foot.setMaximumWidth(self.transcript.widest_column() + UNIT * 4)
+
     def _arrange(self) -> None:
         main = QWidget()
         main.setObjectName("main")
@@ -115,8 +124,8 @@ class MainWindow(QMainWindow):
 
     def _make_foot(self) -> QWidget:
         """The banner and the composer, in a column as wide as the messages."""
-        inner = QWidget()
-        inner.setMaximumWidth(self.transcript.widest_column() + UNIT * 4)
+        self._foot = inner = QWidget()
+        self._widen_foot()
         column = QVBoxLayout(inner)
         column.setContentsMargins(UNIT * 2, UNIT, UNIT * 2, UNIT * 3 // 2)
         column.setSpacing(UNIT)

@@ -57,8 +57,10 @@ def use_in_words(use: Use) -> str:
     return {
         Use.WEIGHTS: _tr("weights"),
         Use.KV: _tr("KV cache"),
+        Use.STATE: _tr("state"),
         Use.COMPUTE: _tr("buffers"),
         Use.ENGINE: _tr("rest of the engine"),
+        Use.WEIR: _tr("Weir"),
         Use.OTHERS: _tr("other programs"),
         Use.SOMEBODY: _tr("in use"),
         Use.FREE: _tr("free"),

@@ -62,14 +62,15 @@ class MessageActions(QWidget):
         else:
             self._name(self.pin, self.tr("Pin"), self.tr("Pin this message: the model goes on seeing it"))
         is_done = message.state is not MessageState.STREAMING
+        says_something = bool(message.content or message.attachments)
         is_short = message.state is MessageState.INTERRUPTED
         self.versions.show_version(message.version, message.n_versions)
         self.versions.setEnabled(is_done)
-        self.pin.setVisible(bool(message.content) and is_done)
+        self.pin.setVisible(says_something and is_done)
         self.edit.setVisible(not self._is_reply)
         self.go_on.setVisible(self._is_reply and is_last and is_short and bool(message.content))
         self.again.setVisible(self._is_reply and is_done)
-        self.copy.setVisible(bool(message.content))
+        self.copy.setVisible(says_something)
         self.more.setVisible(is_done)
 
     def tab_stops(self) -> list[QWidget]:

@@ -10,6 +10,7 @@ from PySide6.QtCore import QEvent, QPoint, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QGuiApplication
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QPushButton, QVBoxLayout, QWidget
 
+from app.data.attachment_text import with_attachments
 from app.data.stored_message import MessageState, StoredMessage, TurnNumbers
 from app.item_models.sight import Presence
 from app.views import number_format
@@ -219,7 +220,9 @@ class MessageView(QFrame):
         return self.tr("Part of the chat was read again: {0}").format(because) if because else ""
 
     def _copy(self) -> None:
-        QGuiApplication.clipboard().setText(self.message.content)
+        message = self.message
+        text = message.content or with_attachments("", message.attachments).rstrip("\n")
+        QGuiApplication.clipboard().setText(text)
 
     def _copy_text(self) -> None:
         answer = split_thinking(self.message.content).answer

@@ -35,6 +35,9 @@ class ModelBar(QFrame):
     model_chosen = Signal(str)
     """The path of a model to load."""
 
+    cancel_requested = Signal()
+    """Give up the model being loaded."""
+
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("modelBar")
@@ -56,6 +59,11 @@ class ModelBar(QFrame):
         self.bar.setRange(0, 1000)
         self.bar.setFixedSize(UNIT * 16, UNIT // 2)
         self.bar.setAccessibleName(self.tr("Loading the model"))
+        self.cancel = QToolButton()
+        self.cancel.setText(self.tr("Cancel"))
+        self.cancel.setAccessibleName(self.tr("Cancel loading the model"))
+        self.cancel.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.cancel.clicked.connect(self.cancel_requested)
         self.format_line = FormatLine()
         self._arrange()
         self.show_model(None, None, Settings())
@@ -74,7 +82,8 @@ class ModelBar(QFrame):
         self.progress.setText(self.tr("loading {0}").format(Path(loading).name) if loading else "")
         self.cache.show_facts(None if loading else info, settings, reload_needed=reload_needed)
         self.bar.setValue(0)
-        self.bar.setVisible(loading is not None)
+        for part in (self.bar, self.cancel):
+            part.setVisible(loading is not None)
         self.format_line.show_format(info)
 
     def show_progress(self, fraction: float) -> None:
@@ -95,6 +104,7 @@ class ModelBar(QFrame):
         row.addWidget(self.button)
         row.addWidget(self.bar)
         row.addWidget(self.progress)
+        row.addWidget(self.cancel)
         row.addWidget(self.cache)
         row.addStretch(1)
         column = QVBoxLayout(self)

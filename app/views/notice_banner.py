@@ -32,13 +32,14 @@ class NoticeBanner(QFrame):
             NoticeAction.UNDO: self.tr("Undo"),
             NoticeAction.RESTORE_CHAT: self.tr("Undo"),
             NoticeAction.LOAD_FOR_CHAT: self.tr("Load"),
+            NoticeAction.SHOW_PLAN: self.tr("Look at the memory"),
         }
         self.text = QLabel()
         self.text.setWordWrap(True)
         self.text.setTextFormat(Qt.TextFormat.PlainText)
         self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.action = QPushButton()
-        self.action.clicked.connect(self._act)
+        self.action.clicked.connect(self.act)
         self.dismiss = QPushButton(self.tr("Dismiss"))
         self.dismiss.setAccessibleName(self.tr("Dismiss this message"))
         self.dismiss.clicked.connect(self._dismiss)
@@ -94,7 +95,8 @@ class NoticeBanner(QFrame):
         self._notices = [notice for notice in self._notices if notice is not self.shown()]
         self._show()
 
-    def _act(self) -> None:
+    def act(self) -> None:
+        """Press the button of the notice in sight."""
         notice = self.shown()
         self._dismiss()
         if notice and notice.action:

@@ -42,7 +42,7 @@ class NumberBox(QDoubleSpinBox):
     ) -> None:
         """`doubling`: the arrows go from one power of two to the next."""
         super().__init__(parent)
-        self._low, self._unset, self._doubling = low, unset, doubling
+        self._low, self._high, self._unset, self._doubling = low, high, unset, doubling
         self._shown: object = _NOTHING
         # The numbers of the whole window are written so; a number that reads otherwise here would mislead.
         self.setLocale(QLocale(QLocale.Language.English, QLocale.Country.UnitedStates))
@@ -60,9 +60,18 @@ class NumberBox(QDoubleSpinBox):
         if value == self._shown:
             return
         self._shown = value
+        self._put(value)
+
+    def limit(self, highest: float | None) -> None:
+        """From now on nothing above `highest` can be chosen, and what is reads as `highest`; None is no limit."""
+        most = self._high if highest is None else min(max(highest, self._low), self._high)
+        if most == self.maximum():
+            return
         blocked = self.blockSignals(True)
-        self.setValue(self.minimum() if value is None or value == self._unset else value)
+        self.setMaximum(most)
         self.blockSignals(blocked)
+        if self._shown is None or isinstance(self._shown, int | float):
+            self._put(self._shown)
 
     def validate(self, text: str, position: int) -> tuple[QValidator.State, str, int]:
         """Digits of any script and a decimal comma are taken as well."""
@@ -71,6 +80,8 @@ class NumberBox(QDoubleSpinBox):
         number = _number(typed)
         if number is not None and number < self._low and number != self._unset:
             return (QValidator.State.Intermediate, typed, position)  # it would be taken for `below`
+        if number is not None and number > self.maximum() and not self.decimals():
+            return (QValidator.State.Intermediate, typed, position)  # dropping digits would hide the limit
         return checked
 
     def fixup(self, text: str) -> str:
@@ -109,6 +120,11 @@ class NumberBox(QDoubleSpinBox):
             super().wheelEvent(event)
         else:
             event.ignore()
+
+    def _put(self, value: float | None) -> None:
+        blocked = self.blockSignals(True)
+        self.setValue(self.minimum() if value is None or value == self._unset else value)
+        self.blockSignals(blocked)
 
     def _choose(self, value: float) -> None:
         if self.specialValueText() and value < self._low:

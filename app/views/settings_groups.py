@@ -10,7 +10,8 @@ from typing import Any
 from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import QWidget
 
-from app.data.settings import LARGEST_FONT, SMALLEST_FONT
+from app.data.chat_options import ChatOptions
+from app.data.settings import LARGEST_FONT, SMALLEST_FONT, Settings
 from app.data.settings_parsing import ALL_LAYERS, MOST_LAYERS
 from app.views.settings_controls import ChoiceBox, NumberBox
 from app.views.settings_group import SamplingGroup, SettingsGroup
@@ -35,11 +36,18 @@ class MemoryGroup(SettingsGroup):
         self._add_context()
         self._add_machine()
 
+    def show_settings(self, settings: Settings, options: ChatOptions | None) -> None:
+        """The context goes as far as the loaded model was trained, where that is known."""
+        context = self.rows["n_ctx"].control
+        assert isinstance(context, NumberBox)
+        context.limit(self.info.n_ctx_train or None if self.info else None)
+        super().show_settings(settings, options)
+
     def fault_of(self, name: str, value: object) -> str:
         """A context that the loaded model was not trained for cannot be had."""
-        if name == "n_ctx" and self.info and isinstance(value, int) and value > self.info.n_ctx_train:
-            most = f"{self.info.n_ctx_train:,}"
-            return self.tr("{0} takes at most {1}").format(self.info.name, most)
+        most = self.info.n_ctx_train if self.info else 0
+        if name == "n_ctx" and self.info and most and isinstance(value, int) and value > most:
+            return self.tr("{0} takes at most {1}").format(self.info.name, f"{most:,}")
         return ""
 
     def meaning_of(self, name: str, value: Any) -> str:

@@ -2,7 +2,8 @@
 
 `Gauges` and `PrefillProgress` go in as the engine sends them, with the `CacheFill` of the open chat, the
 model's loading and the speeds of the last minute; what was not measured reads "n/a". A press asks for the
-memory panel. Promises: nothing moves while numbers change, and nothing is painted that has not changed.
+memory panel. Promises: nothing moves while numbers change or the engine does something else: its words get
+the room that the gauges leave. Nothing is painted that has not changed.
 It knows nothing about how anything is measured.
 """
 
@@ -18,7 +19,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QWidget
 from app.services.sights import CacheFill
 from app.views import number_format
 from app.views.cache_words import fill_in_words, parts_of
-from app.views.engine_activity import Activity, EngineActivity, Phase
+from app.views.engine_activity import Activity, EngineActivity, Phase, speed_template
 from app.views.gauge_label import GaugeLabel, Look
 from app.views.kv_gauge import KvGauge
 from app.views.memory_gauge import memory_hint, memory_in_words
@@ -135,8 +136,8 @@ class StatusStrip(QFrame):
         self.activity = GaugeLabel(
             self.tr("Speed"),
             self.tr("How fast the model writes, in tokens a second. {0}").format(token),
-            "",
-            separated=False,
+            speed_template(),
+            elides=True,
         )
         self.curve = Sparkline(self.tr("Speed over the last minute"), QSize(UNIT * 10, UNIT * 2))
         # A thin line on the upper edge: it takes no room from the gauges.
@@ -176,23 +177,21 @@ class StatusStrip(QFrame):
             row.addWidget(gauge)
 
     def _make_room(self) -> None:
-        wanted: list[QWidget] = [self.activity, self.curve, self.prompt, self.first, self.memory, self.bar]
-        if self._phase in (Phase.READING, Phase.LOADING):
-            wanted.remove(self.curve)  # the words are long
-        for least_wanted in (self.prompt, self.first, self.curve, self.memory):
-            if self._width_of(wanted) > self.width() and least_wanted in wanted:
-                wanted.remove(least_wanted)
-        for gauge in (self.curve, self.prompt, self.first, self.memory):
-            if gauge.isHidden() is (gauge in wanted):  # only then: each change computes the layout again
-                gauge.setVisible(gauge in wanted)
-
-    def _width_of(self, gauges: list[QWidget]) -> int:
+        """Show what fits, whatever the engine is doing: no gauge comes or goes with its words."""
         layout = self.layout()
         assert layout is not None  # made above
-        margins = layout.contentsMargins()
-        gaps = layout.spacing() * len(gauges)  # the stretch has one too
-        widths = sum(gauge.sizeHint().width() for gauge in gauges)
-        return margins.left() + margins.right() + gaps + widths
+        margins, gap = layout.contentsMargins(), layout.spacing()
+        room = self.width() - margins.left() - margins.right() - 2 * gap - self.bar.sizeHint().width()
+        fits = True
+        for gauge in (self.memory, self.first, self.prompt, self.curve):  # the most wanted first
+            needed = gauge.sizeHint().width() + gap
+            fits = fits and room - needed >= self.activity.least_width()
+            if gauge is self.curve and self._phase in (Phase.READING, Phase.LOADING):
+                fits = False  # the words are long
+            if gauge.isHidden() is fits:  # only then: each change computes the layout again
+                gauge.setVisible(fits)
+            room -= needed if fits else 0
+        self.activity.setMaximumWidth(max(room, self.activity.least_width()))
 
     # --- the words --------------------------------------------------------------------------------
 

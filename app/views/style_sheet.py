@@ -11,7 +11,10 @@ from app.views.tokens import Tokens
 
 def style_sheet(t: Tokens) -> str:
     """The rules of all areas, in the colours of `t`."""
-    areas = (_controls, _chat_list, _model_bar, _messages, _composer, _gauges, _notices, _pages, _settings)
+    areas = (
+        *(_controls, _chat_list, _model_bar, _messages, _composer),
+        *(_gauges, _notices, _pages, _settings, _plan),
+    )
     return "\n".join(area(t) for area in areas)
 
 
@@ -172,4 +175,12 @@ QToolButton#formButton {{ padding: 4px 12px; }}
 #reset {{ color: {t.accent}; padding: 2px 8px; }}
 #reloadLine {{ background: {t.own}; border-radius: 8px; }}
 QLabel[warns="true"] {{ color: {t.warning}; }}
+"""
+
+
+def _plan(t: Tokens) -> str:
+    return f"""
+#planVerdict {{ background: {t.own}; border: 1px solid {t.border}; border-radius: 8px; }}
+#planVerdict[warns="true"] {{ background: {t.warning_surface}; border-color: {t.warning_border}; }}
+#planFoot {{ border-top: 1px solid {t.border}; }}
 """

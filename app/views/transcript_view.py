@@ -142,8 +142,11 @@ class TranscriptView(QAbstractScrollArea):
         super().resizeEvent(event)
         width = self._column_width()
         if width != self._column.width:
+            # Not the reader, but the new estimates move the scroll bar now.
+            was_placing, self._placing = self._placing, True
             with self._anchored(rescaled=True):
                 self._column.reset(width, self.fontMetrics())
+            self._placing = was_placing
         self._lay_out()
 
     def scrollContentsBy(self, _dx: int, _dy: int) -> None:
@@ -222,7 +225,9 @@ class TranscriptView(QAbstractScrollArea):
                 with self._anchored():
                     rows = self._rows_in_reach()
                     changed = self._measure(rows)
-                if not changed and rows == self._rows_in_reach():
+                # A scroll bar that came makes the column narrower, and all that was measured a guess.
+                is_measured = all(self._heights.is_measured(row) for row in rows)
+                if not changed and is_measured and rows == self._rows_in_reach():
                     break
             self._place(rows)
         finally:

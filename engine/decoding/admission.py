@@ -2,7 +2,8 @@
 
 The new prompt is compared with the ledger by token ids. Either the ledger is extended (the usual
 turn: what is resident stays, what is new is queued), or it is built anew from the sinks and the
-newest turns that fit, reusing the cells whose ids are the same from the beginning. Messages
+newest turns that fit, the oldest of them perhaps without its beginning, reusing the cells whose ids
+are the same from the beginning. Messages
 that stand in the ledger unchanged keep their ids: a reply is never tokenized again, so its cells
 are never lost to a different tokenization of its text. A reply that is to be gone on with is gone on
 with from its own ids too, as if it had never been stopped.
@@ -19,8 +20,9 @@ from itertools import chain
 from engine.chat.prompt import PREAMBLE, Part, PromptBuilder
 from engine.decoding.kv_window import Occupancy, plan_eviction
 from engine.decoding.ledger import Interval, Span
+from engine.decoding.reasons import Reasons
 from engine.decoding.room import Room
-from engine.decoding.selection import select
+from engine.decoding.selection import Selection, select
 from engine.decoding.sequence import Pins, Sequence
 from engine.errors import BadRequest, ContextFull
 from engine.protocol import Message, Policy, Role
@@ -80,6 +82,7 @@ class _Admission:
         self.room = room
         self.n_asked = len(messages) - (messages[-1].role is Role.ASSISTANT)
         """Messages before the reply, and so its index."""
+        self.reasons = Reasons(sequence, messages, self.n_asked)
         self.matched = self._matching_spans()
 
     def carry_out(self) -> Admitted:
@@ -92,11 +95,11 @@ class _Admission:
         """Keep what is resident and append what is new; else why the ledger has to be built anew."""
         first = self.ledger.spans[self.matched - 1].message + 1 if self.matched else 0
         if not first:
-            return self._why_unknown()
+            return self.reasons.nothing_known()
         text_end = self.ledger.spans[self.matched - 1].text_end if first > self.n_asked else None
         known_end = text_end or self.ledger.span_end(self.matched - 1)
         if self.sequence.n_skipped and known_end <= self.ledger.window_start:
-            return "what the reply goes on from had left the cache" if text_end else self._why_lost(first)
+            return "what the reply goes on from had left the cache" if text_end else self.reasons.lost(first)
         pins = self._pins(min(first, self.n_asked))
         if isinstance(pins, str):
             return pins
@@ -107,7 +110,7 @@ class _Admission:
         ledger, reply = self.ledger, self.ledger.spans[self.matched - 1]
         last = text_end - 1  # evaluated again if it was evaluated: its logits are needed
         undecoded = min(last, ledger.end_decoded)
-        occupancy = self._occupancy_before(last, pins, begins_turn=False)
+        occupancy = self._occupancy_before(reply.start, last, pins)
         n_coming = text_end - undecoded
         if occupancy.sinks + n_coming > self.room.capacity:
             return None
@@ -133,26 +136,29 @@ class _Admission:
         ids = [*closing, *chain.from_iterable(part.ids for part in parts)]
         cut = known_end + min(ledger.common_prefix(known_end, ids), len(ids) - 1)
         undecoded = min(cut, ledger.end_decoded)
-        occupancy = self._occupancy_before(cut, pins, begins_turn=first < self.n_asked)
+        is_new = first < self.n_asked
+        begins_at = known_end + len(closing) if is_new else ledger.spans[self.matched - 1].start
+        occupancy = self._occupancy_before(begins_at, cut, pins)
         n_coming = known_end + len(ids) - undecoded
-        if occupancy.sinks + n_coming + self.room.reserve > self.room.capacity:
+        if occupancy.sinks + occupancy.current + n_coming + self.room.reserve > self.room.capacity:
             return None  # a new choice of turns may fit, or tells what does not
         plan = self._plan(occupancy, n_coming)
-        obstacle = self._obstacle(first, known_end, undecoded, plan)
+        obstacle = self._obstacle(begins_at, undecoded, plan)
         if obstacle:
             return obstacle
-        reason = None if cut == known_end + len(ids) - 1 else self._why_shortened(cut, first)
+        reason = None if cut == known_end + len(ids) - 1 else self.reasons.shortened(cut, first)
         if not self.sequence.truncate(cut) or not self.sequence.evict(plan):
             return "model cannot shift"
         ledger.append(ids[cut - known_end :])
         self._record(known_end + len(closing), parts, pins)
-        self.sequence.pending = [(undecoded, len(ledger))]
+        # What was not decoded yet of a turn that leaves now leaves with it: alone it would say nothing.
+        is_orphan = ledger.end_decoded < undecoded
+        self.sequence.pending = [(max(begins_at, undecoded) if is_orphan else undecoded, len(ledger))]
         return Admitted(_size(plan), reason)
 
-    def _obstacle(self, first: int, known_end: int, undecoded: int, plan: Many[Interval]) -> str | None:
+    def _obstacle(self, begins_at: int, undecoded: int, plan: Many[Interval]) -> str | None:
         """What stands against going on from the cells that are there."""
-        question = self.ledger.spans[self.matched - 1].start if first == self.n_asked else known_end
-        if self.ledger.n_resident_in(question, undecoded) < undecoded - question:
+        if self.ledger.n_resident_in(begins_at, undecoded) < undecoded - begins_at:
             return "the message to answer had lost its beginning to a long reply"
         return self.room.why_not if plan and not self.room.keeps_cells else None
 
@@ -177,14 +183,19 @@ class _Admission:
         # What was rendered as a whole was closed, and perhaps changed, by the template.
         return span.text_end is not None
 
-    def _occupancy_before(self, cut: int, pins: Pins, begins_turn: bool) -> Occupancy:
-        """The occupancy as it will be after truncation at `cut`; an empty last turn stands for a new one."""
+    def _occupancy_before(self, begins_at: int, cut: int, pins: Pins) -> Occupancy:
+        """The occupancy as it will be after truncation at `cut`.
+
+        What is there from `begins_at` on has to stay: it is the last turn, an empty one if there is nothing.
+        """
         for index, span in enumerate(self.ledger.spans[: self.matched]):
             if span.is_sink != (is_sink := self._is_sink(span.message, pins)):
                 self.ledger.spans[index] = replace(span, is_sink=is_sink)
         now = self.sequence.occupancy(self.room.capacity, self.room.policy.n_sinks)
-        turns = [(start, min(end, cut)) for start, end in now.turns if start < cut]
-        return replace(now, turns=[*turns, (cut, cut)] if begins_turn or not turns else turns)
+        older = [(start, min(end, begins_at)) for start, end in now.turns if start < begins_at]
+        current = [(max(start, begins_at), min(end, cut)) for start, end in now.turns if end > begins_at]
+        current = [(start, end) for start, end in current if start < end]
+        return replace(now, turns=[*older, *(current or [(begins_at, begins_at)])])
 
     def _plan(self, occupancy: Occupancy, n_coming: int) -> list[Interval]:
         plan = plan_eviction(occupancy, n_coming + self.room.reserve)
@@ -207,7 +218,7 @@ class _Admission:
                 continue  # it is new; it becomes a sink at the next turn
             span = spans.get(index)
             if span is None or not self.ledger.is_whole(span):
-                return f"message {self._number(index)} was pinned"
+                return self.reasons.pinned(index)
             n_pinned += self.ledger.size_of(span)
             if n_pinned + self._n_system() <= self.room.max_sinks:
                 kept |= {index}
@@ -236,22 +247,24 @@ class _Admission:
     def _rebuild(self, reason: str | None) -> Admitted:
         """Read the sinks and the newest turns that fit."""
         selection = select(self.messages, self.prompts, self.room)
-        if selection.left_out and self.room.policy.policy is Policy.STOP:
+        if (selection.left_out or selection.unread) and self.room.policy.policy is Policy.STOP:
             raise ContextFull(len(self.messages), self.room.capacity)
-        evicted = self._no_longer_resident({part.message for part in selection.parts})
-        self.sequence.restart([token for part in selection.parts for token in part.ids])
+        evicted = self._no_longer_resident(selection)
+        self.sequence.restart([token for part in selection.parts for token in part.ids], selection.unread)
         self.ledger, self.matched = self.sequence.ledger, 0
         self._record(0, selection.parts, selection.pins)
         return Admitted(evicted, reason)
 
-    def _no_longer_resident(self, kept: set[int]) -> int:
-        """Tokens in the cache of messages that are still in the chat, but not among `kept`."""
-        ledger = self.ledger
-        return sum(
-            ledger.n_resident_in(span.start, ledger.span_end(number))
-            for number, span in enumerate(ledger.spans[: self.matched])
-            if span.message not in kept
-        )
+    def _no_longer_resident(self, selection: Selection) -> int:
+        """Tokens in the cache of messages that are still in the chat, but are left out or lose a part."""
+        ledger, n_read = self.ledger, selection.n_read
+        n_unread = {part.message: len(part.ids) - n_read[part.message] for part in selection.parts}
+        evicted = 0
+        for number, span in enumerate(ledger.spans[: self.matched]):
+            end = ledger.span_end(number)
+            lost_end = span.start + n_unread.get(span.message, end - span.start)
+            evicted += ledger.n_resident_in(span.start, min(end, lost_end))
+        return evicted
 
     def _record(self, start: int, parts: Many[Part], pins: Pins) -> None:
         """Write down whose tokens stand where from the first span that does not match on."""
@@ -266,31 +279,6 @@ class _Admission:
             start += len(part.ids)
             if 0 <= index < len(self.messages):
                 self.sequence.seen[index] = self.messages[index]
-
-    # --- reasons in words ---
-
-    def _why_unknown(self) -> str | None:
-        if len(self.ledger):
-            return "edited the system prompt"
-        is_first = len(self.messages) <= 2 and self.n_asked == len(self.messages)
-        return None if is_first else "the chat was not in the cache"
-
-    def _why_lost(self, first: int) -> str:
-        return f"{self._edited(first)}, and what came before it had left the cache"
-
-    def _why_shortened(self, cut: int, first: int) -> str | None:
-        """Why decoded tokens are given up; None for a turn, or a reply made again."""
-        if cut >= self.ledger.end_decoded - 1 or first >= len(self.messages):
-            return None
-        was_seen = first in self.sequence.seen
-        return self._edited(first) if was_seen else f"template differs at token {cut}"
-
-    def _edited(self, index: int) -> str:
-        return f"edited message {self._number(index)}"
-
-    def _number(self, index: int) -> int:
-        """The message's number as a person counts: from 1, without the system prompt."""
-        return index + (self.messages[0].role is not Role.SYSTEM)
 
 
 def _size(plan: Many[Interval]) -> int:

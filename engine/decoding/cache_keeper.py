@@ -95,6 +95,11 @@ class CacheKeeper:
         room = self._whole_room(reply.request.cache)
         return view.of_sequence(sequence, reply.request.chat_id, reply.index + 1, self._prompts, room)
 
+    def view_before(self, sequence: Sequence, reply: Reply) -> CacheView | None:
+        """What the model sees of the chat before its last message; None if other messages are there."""
+        is_current = view.is_current(sequence, reply.request.messages[:-1])
+        return self.view(sequence, reply) if is_current else None
+
     def look(self, question: LookAt) -> CacheView:
         """What the model sees of a chat, or will see with its next message."""
         room = self._whole_room(question.cache)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.protocol import CachePolicy, Policy
+from engine.protocol import CachePolicy, Policy, max_sinks
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Room:
     @property
     def max_sinks(self) -> int:
         """First tokens that may stay at most."""
-        return self.capacity // 2
+        return max_sinks(self.capacity)
 
     @property
     def keeps_cells(self) -> bool:

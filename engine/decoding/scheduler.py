@@ -154,7 +154,7 @@ class Scheduler:
         except WeirError as error:
             if isinstance(error, PromptTooLong) and self._pool.active:
                 return False
-            self._refuse(reply, error, events)
+            self._refuse(sequence, reply, error, events)
             return True
         self._pool.make_free(sequence.n_pending + room.reserve, keep=sequence)
         sequence.reply = self.newest_reply = reply
@@ -169,12 +169,14 @@ class Scheduler:
             events.append(reply.progress(sequence.n_pending))
         return True
 
-    def _refuse(self, reply: Reply, error: WeirError, events: list[Event]) -> None:
-        """End a request that was never started."""
+    def _refuse(self, sequence: Sequence, reply: Reply, error: WeirError, events: list[Event]) -> None:
+        """End a request that was never started; the cache is as it was."""
         reply.close()
         if isinstance(error, ContextFull):
             reply.end(FinishReason.CONTEXT_FULL)
-            events.append(self._finished(reply, None, ErrorReport.of(error)))
+            seen = self._keeper.view_before(sequence, reply)
+            reply.reused = seen.n_sinks + seen.n_window if seen else 0
+            events.append(self._finished(reply, seen.first_seen if seen else None, ErrorReport.of(error)))
         else:
             events.append(Failed(reply.request.request_id, ErrorReport.of(error)))
 
@@ -241,8 +243,7 @@ class Scheduler:
             self._throughput.count(n_sampled, seconds)
 
     def _take_token(self, sequence: Sequence, token: int | None, events: list[Event]) -> None:
-        reply = sequence.reply
-        if reply is None or token is None:
+        if (reply := sequence.reply) is None or token is None:
             return
         generated, is_first = reply.generated, not reply.decoding
         text = reply.take(token)
@@ -285,8 +286,7 @@ class Scheduler:
 
     def _finish(self, sequence: Sequence, events: list[Event], error: ErrorReport | None = None) -> None:
         """Let the sequence be idle. What is not decoded yet stays in the ledger for the next turn."""
-        reply = sequence.reply
-        if reply is None:
+        if (reply := sequence.reply) is None:
             return
         sequence.settle(reply)
         sequence.pending = []

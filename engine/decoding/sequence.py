@@ -127,25 +127,29 @@ class Sequence:
         self.pins = Pins()
         self.pending = []
 
-    def restart(self, ids: Many[int]) -> None:
+    def restart(self, ids: Many[int], unread: Many[Interval] = ()) -> None:
         """Begin a new ledger with `ids`, keeping the cells that hold the same ids from the beginning.
 
-        The last token is always queued, since its logits are needed.
+        The tokens in `unread` belong to the chat, but are left out of the cache as if they had been
+        evicted. The last token is always queued, since its logits are needed.
         """
         known = self._resident_prefix()
+        todo = _gaps(unread, len(ids))
+        wanted = [ids[offset] for start, end in todo for offset in range(start, end)]
         reused = 0
-        while reused < min(len(known), len(ids) - 1) and known[reused] == ids[reused]:
+        while reused < min(len(known), len(wanted) - 1) and known[reused] == wanted[reused]:
             reused += 1
         self.ledger = Ledger()
         self.ledger.append(ids)
         self.seen = {}
         self.pins = Pins()
-        if reused:
-            self.ledger.mark_decoded(0, reused)
-            self._apply_removal([(reused, -1)])
-        else:
+        kept, self.pending = _split(todo, reused)
+        for start, end in kept:
+            self.ledger.mark_decoded(start, end)
+        if not reused:
             self._context.remove(self.seq_id, -1, -1)
-        self.pending = [(self.ledger.end_decoded, len(ids))]
+        elif not self._apply_removal([(reused, -1)]):
+            self.pending = todo
 
     def _resident_prefix(self) -> list[int]:
         """Resident ids whose positions count up from 0 without a gap."""
@@ -200,3 +204,23 @@ def _joined(intervals: Many[Interval]) -> list[Interval]:
         else:
             joined.append((start, end))
     return joined
+
+
+def _gaps(intervals: Many[Interval], length: int) -> list[Interval]:
+    """What of [0, length) lies between the `intervals`, which are in order."""
+    bounds = [0, *(bound for interval in intervals for bound in interval), length]
+    return [(start, end) for start, end in zip(bounds[::2], bounds[1::2], strict=True) if start < end]
+
+
+def _split(intervals: Many[Interval], count: int) -> tuple[list[Interval], list[Interval]]:
+    """The first `count` tokens of the `intervals`, and the others."""
+    first: list[Interval] = []
+    others: list[Interval] = []
+    for start, end in intervals:
+        border = start + min(count, end - start)
+        count -= border - start
+        if start < border:
+            first.append((start, border))
+        if border < end:
+            others.append((border, end))
+    return first, others

@@ -65,7 +65,8 @@ def _seen(sequence: Sequence) -> tuple[int | None, bool, tuple[int, ...]]:
     in_window = True
     for number in reversed(range(len(ledger.spans))):
         span, is_whole = ledger.spans[number], ledger.is_whole(number)
-        n_seen = ledger.n_resident_in(span.start, ledger.span_end(number))
+        # Of a reply that has left, what closes it may be there: that says nothing.
+        n_seen = ledger.n_resident_in(span.start, span.text_end or ledger.span_end(number))
         # Messages that were never read into this ledger have no span: the window ends there too.
         in_window = in_window and (first_seen is None or span.message == first_seen - 1)
         if in_window and n_seen and span.message >= 0:
@@ -92,12 +93,12 @@ def _sinks(sequence: Sequence) -> tuple[int, int]:
 
 
 def _chat_size(sequence: Sequence, n_messages: int) -> int | None:
-    """Tokens of all messages, None if some of them were never read into this ledger."""
-    ledger = sequence.ledger
-    spans = [number for number, span in enumerate(ledger.spans) if span.message < n_messages]
-    if {ledger.spans[number].message for number in spans} - {PREAMBLE} != set(range(n_messages)):
-        return None
-    return sum(map(ledger.size_of, spans))
+    """Tokens of all that was read, None if some messages were never read into this ledger.
+
+    What waits to be decoded is not among them: else it would look as if it had been evicted.
+    """
+    spans = {span.message for span in sequence.ledger.spans}
+    return sequence.ledger.end_decoded if spans >= set(range(n_messages)) else None
 
 
 def _message_room(room: Room, n_staying: int, n_around: int | None) -> int | None:
@@ -114,31 +115,39 @@ def forecast(question: LookAt, prompts: PromptBuilder, room: Room) -> CacheView:
     known = messages if is_answered else messages[:-1]
     chosen_next, n_room = _choose_next(known, prompts, room)
     chosen = chosen_next if is_answered else _choose(messages, prompts, room)
-    parts = [part for part in chosen.parts if part.message < len(messages)]
-    indexes = {part.message for part in parts if part.message >= 0}
-    first_seen = len(messages)
-    while first_seen - 1 in indexes:
-        first_seen -= 1
-    n_pinned = sum(len(part.ids) for part in parts if part.message in chosen.pins.accepted)
-    n_known = sum(len(part.ids) for part in parts)
-    left_out = [part for part in chosen.left_out if part.message < len(messages)]
-    is_all = len(indexes | {part.message for part in left_out}) == len(messages)
+    first_seen, partly = _seen_first(chosen, len(messages))
+    n_read = {index: n for index, n in chosen.n_read.items() if index < len(messages)}
+    sizes = {part.message: len(part.ids) for part in (*chosen.parts, *chosen.left_out)}
+    known_sizes = [size for index, size in sizes.items() if index < len(messages)]
+    n_pinned = sum(n_read[index] for index in chosen.pins.accepted)
     return CacheView(
         chat_id=question.chat_id,
         n_messages=len(messages),
         first_seen=first_seen if first_seen < len(messages) else None,
-        partly=False,
-        still_seen=tuple(sorted(index for index in indexes if index < first_seen)),
+        partly=partly,
+        still_seen=tuple(sorted(index for index in chosen.sinks if 0 <= index < first_seen)),
         refused_pins=tuple(sorted(chosen.pins.refused)),
         n_sinks=chosen.n_sinks,
-        n_window=n_known - chosen.n_sinks,
+        n_window=sum(n_read.values()) - chosen.n_sinks,
         n_cells=room.capacity,
         is_forecast=True,
         n_system=chosen.n_sinks - n_pinned,
         n_pinned=n_pinned,
-        n_chat=n_known + sum(len(part.ids) for part in left_out) if is_all else None,
+        n_chat=sum(known_sizes) if sizes.keys() >= set(range(len(messages))) else None,
         n_room=n_room,
     )
+
+
+def _seen_first(chosen: Selection, n_messages: int) -> tuple[int, bool]:
+    """The first of the messages that are chosen together with all after them, and if it is cut."""
+    sizes = {part.message: len(part.ids) for part in chosen.parts}
+    n_read = chosen.n_read
+    first_seen = n_messages
+    while first_seen > 0 and n_read.get(first_seen - 1):
+        first_seen -= 1
+        if n_read[first_seen] < sizes[first_seen]:
+            return first_seen, True
+    return first_seen, False
 
 
 def _choose(messages: Many[Message], prompts: PromptBuilder, room: Room) -> Selection:
@@ -146,7 +155,7 @@ def _choose(messages: Many[Message], prompts: PromptBuilder, room: Room) -> Sele
     try:
         return select(messages, prompts, room)
     except KnownError:
-        return Selection([], [], Pins(), 0)
+        return Selection([], [], Pins(), frozenset())
 
 
 def _choose_next(messages: Many[Message], prompts: PromptBuilder, room: Room) -> tuple[Selection, int | None]:
@@ -154,9 +163,9 @@ def _choose_next(messages: Many[Message], prompts: PromptBuilder, room: Room) ->
     try:
         chosen = select((*messages, _NEXT), prompts, room)
     except PromptTooLong:  # what must stay leaves no room even for a word
-        return Selection([], [], Pins(), 0), 0
+        return Selection([], [], Pins(), frozenset()), 0
     except KnownError:
-        return Selection([], [], Pins(), 0), None
+        return Selection([], [], Pins(), frozenset()), None
     n_next = sum(len(part.ids) for part in chosen.parts if part.message >= len(messages))
     n_staying = chosen.n_sinks
     if room.policy.policy is Policy.STOP:

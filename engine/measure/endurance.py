@@ -22,7 +22,7 @@ from engine.measure.source_text import source_text
 from engine.measure.token_stream import StreamPolicy, TokenStream
 from engine.models.gguf_header import read_header
 from engine.models.model_file import check_chat_model
-from engine.protocol import EnduranceProgress, EnduranceReport, EnduranceRun, Endure, Event
+from engine.protocol import EnduranceProgress, EnduranceReport, EnduranceRun, Endure, Event, max_sinks
 
 MAX_TOKENS = 10_000_000
 _MIN_WINDOW = 16
@@ -82,10 +82,10 @@ def _check(command: Endure) -> None:
         )
     if command.n_ctx < _MIN_WINDOW:
         raise BadRequest(f"The window must have at least {_MIN_WINDOW} tokens, not {command.n_ctx:,}.")
-    if not 0 <= command.n_sinks < command.n_ctx / 2:
+    if not 0 <= command.n_sinks <= max_sinks(command.n_ctx):
         raise BadRequest(
-            f"The number of sinks must be between 0 and {(command.n_ctx - 1) // 2:,}, less than half of the "
-            f"window of {command.n_ctx:,} tokens, not {command.n_sinks:,}."
+            f"The number of sinks must be between 0 and {max_sinks(command.n_ctx):,}, half of the window of "
+            f"{command.n_ctx:,} tokens, not {command.n_sinks:,}."
         )
 
 

@@ -57,6 +57,8 @@ from engine.protocol.values import (
     Sampling,
     Shift,
     TurnStats,
+    max_sinks,
+    real_n_ctx,
 )
 
 __all__ = [
@@ -100,4 +102,6 @@ __all__ = [
     "TextDelta",
     "TokenCount",
     "TurnStats",
+    "max_sinks",
+    "real_n_ctx",
 ]

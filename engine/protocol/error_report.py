@@ -38,11 +38,12 @@ class ErrorReport:
 
     @classmethod
     def of(cls, error: WeirError) -> ErrorReport:
-        """The report of an error that Weir raised."""
-        return cls(_CODES.get(type(error), ErrorCode.BUG), str(error))
+        """The report of an error that Weir raised; its code is that of the nearest kind that has one."""
+        codes = (_CODES[kind] for kind in type(error).__mro__ if kind in _CODES)
+        return cls(next(codes, ErrorCode.BUG), str(error))
 
 
-_CODES: dict[type[WeirError], ErrorCode] = {
+_CODES: dict[type, ErrorCode] = {
     ModelFileError: ErrorCode.MODEL_FILE,
     ModelLoadError: ErrorCode.MODEL_LOAD,
     TemplateError: ErrorCode.TEMPLATE,

@@ -65,8 +65,9 @@ class CacheView:
     cache yet, and it is what the next message will show.
 
     Of the sinks, `n_system` are the system prompt's and `n_pinned` those of pinned messages. `n_chat` are
-    the tokens of the whole chat, what was evicted included, None where some were never counted. `n_room`
-    is how many tokens the next message may have at most, None where that is not known.
+    the tokens of the chat that were read, what was evicted included, None where some messages were never
+    read: `n_chat - n_sinks - n_window` are not seen any more. `n_room` is how many tokens the next message
+    may have at most, None where that is not known.
     """
 
     chat_id: str

@@ -88,7 +88,7 @@ class KVType(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CachePolicy:
-    """How a chat's cells are kept. `n_sinks`: at least so many first tokens always stay.
+    """How a chat's cells are kept. `n_sinks`: at least so many first tokens always stay (see `max_sinks`).
 
     `pin_system` keeps the whole system prompt too.
 
@@ -105,6 +105,16 @@ class CachePolicy:
             raise BadRequest(
                 f"The number of sinks must be between 0 and half of the context, not {self.n_sinks:,}."
             )
+
+
+def real_n_ctx(asked: int) -> int:
+    """The tokens that a context really has: it is made in steps of 256, as llama.cpp would round it up."""
+    return -(-asked // 256) * 256
+
+
+def max_sinks(n_ctx: int) -> int:
+    """How many first tokens may stay in a context of `n_ctx` at most: half of it is left to the window."""
+    return n_ctx // 2
 
 
 class EnduranceRun(enum.StrEnum):

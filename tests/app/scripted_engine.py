@@ -67,6 +67,7 @@ class ScriptedClient:
     sent: list[Command] = field(default_factory=list)
     closed: bool = False
     dead: bool = False
+    pid: int | None = None
     answers: bool = True
     """Whether each `LookAt` is answered at once, with the whole chat in sight; else by `see`."""
 
@@ -98,7 +99,7 @@ class ScriptedClient:
 
     def see(self, first_seen: int | None, **facts: object) -> None:
         """Tell what is seen: the answer to the newest question, or by itself if a request came later."""
-        asked = next(c for c in reversed(self.sent) if isinstance(c, LookAt | Generate))
+        asked = next(c for c in reversed(self.sent) if isinstance(c, LookAt | Generate) and c.chat_id)
         n_messages = len(asked.messages) + isinstance(asked, Generate)
         is_forecast = isinstance(asked, LookAt)
         view = CacheView(asked.chat_id, n_messages, first_seen, False, (), (), 42, 210, 8192, is_forecast)

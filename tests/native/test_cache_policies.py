@@ -11,6 +11,7 @@ import pytest
 from engine.decoding.sequence import Sequence
 from engine.llama.context import Batch, Context, ContextParams
 from engine.llama.model import Model
+from engine.llama.sampler import Sampler
 from engine.protocol import (
     CachePolicy,
     CacheView,
@@ -24,7 +25,7 @@ from engine.protocol import (
     Policy,
     Shift,
 )
-from tests.native.harness import LocalEngine, RemoteEngine, assistant, loaded, system, user
+from tests.native.harness import GREEDY, LocalEngine, RemoteEngine, assistant, loaded, system, user
 
 MakeEngine = Callable[[int], LocalEngine]
 EXACT = CachePolicy(Policy.EXACT)
@@ -40,12 +41,15 @@ def talk(engine: LocalEngine, messages: list[Message], turns: int, cache: CacheP
     return finished
 
 
-def seen_text(engine: LocalEngine, chat: str = "chat") -> str:
-    """What the cache holds, from the ledger's ids."""
+def seen_ids(engine: LocalEngine, chat: str = "chat") -> list[int]:
+    """What the cache holds, from the ledger."""
     sequence = engine.scheduler.sequence(chat)
     assert sequence
-    ids = (token for run in sequence.ledger.runs for token in sequence.ledger.ids[run.start : run.end])
-    return b"".join(map(engine.model.piece, ids)).decode("utf-8", "replace")
+    return [token for run in sequence.ledger.runs for token in sequence.ledger.ids[run.start : run.end]]
+
+
+def seen_text(engine: LocalEngine, chat: str = "chat") -> str:
+    return b"".join(map(engine.model.piece, seen_ids(engine, chat))).decode("utf-8", "replace")
 
 
 def test_the_code_word_of_the_system_prompt_is_resident_after_sixty_turns(local: MakeEngine) -> None:
@@ -140,6 +144,86 @@ def test_ten_thousand_evictions_in_a_row_leave_the_cache_in_step(small_models: C
         assert sequence.ledger.n_resident == 64 and len(sequence.ledger.runs) == 2
         batch.close()
         context.close()
+
+
+def greedy_in_the_same_slices(model: Model, ids: list[int], slices: list[int]) -> list[int]:
+    """What a fresh context says after each slice; the sizes of slices change results by rounding."""
+    context, sampler = Context(model, ContextParams(256)), Sampler(GREEDY, model.n_vocab)
+    batch, said, position = Batch(context.n_batch), list[int](), 0
+    for size in slices:
+        batch.clear()
+        for token in ids[position : position + size]:
+            index = batch.add(token, position, 0, len(batch) == size - 1)
+            position += 1
+        assert context.decode(batch) == 0
+        said.append(sampler.sample(context, index))
+    for resource in (batch, sampler, context):
+        resource.close()
+    return said
+
+
+# --- a reply that fills the window ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", [Policy.ENDLESS, Policy.EXACT])
+def test_the_next_message_reaches_a_model_that_sees_the_end_of_a_reply_that_filled_the_window(
+    local: MakeEngine, policy: Policy
+) -> None:
+    engine, cache = local(256), CachePolicy(policy)
+    messages = [user("Write a long story about a river.")]
+    messages.append(assistant(engine.ask(messages, max_tokens=200, ignore_eos=True, cache=cache).text))
+    messages.append(user("Shorter, please."))
+    finished = engine.ask(messages, max_tokens=8, ignore_eos=True, cache=cache)
+    assert 40 < finished.stats.tokens_evicted <= 64  # a quarter of the window beside the sinks
+    assert messages[1].content[-200:] in seen_text(engine)
+    assert finished.stats.resident_from_message == 1
+    view = engine.scheduler.look(LookAt("chat", (*messages, assistant(finished.text)), cache))
+    assert (view.first_seen, view.partly) == (1, True)
+    if policy is Policy.EXACT:
+        assert finished.stats.reevaluated_because == "policy exact"
+        assert engine.context.position_range(0) == (0, finished.stats.kv_cells_used - 1)
+    else:
+        own = sum(len(part.ids) for part in engine.prompts.rest(messages, 2)) + len(engine.prompts.closing)
+        assert (finished.stats.tokens_prefilled, finished.stats.reevaluated_because) == (own + 1, None)
+
+
+def test_after_a_restart_the_end_of_a_long_reply_is_read_again_as_foretold(
+    local: MakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, fresh = local(256), local(256)
+    messages = [user("Write a long story about a river.")]
+    messages.append(assistant(engine.ask(messages, max_tokens=400, ignore_eos=True).text))
+    foretold = fresh.scheduler.look(LookAt("chat", tuple(messages)))
+    assert (foretold.first_seen, foretold.partly) == (1, True)
+    messages.append(user("Shorter, please."))
+    slices, decode = list[int](), Context.decode
+
+    def note_and_decode(context: Context, batch: Batch) -> int:
+        slices.append(len(batch))
+        return decode(context, batch)
+
+    monkeypatch.setattr(Context, "decode", note_and_decode)
+    finished = fresh.ask(messages, max_tokens=6)
+    monkeypatch.undo()
+    assert finished.stats.kv_cells_used <= 256 and finished.stats.tokens_prefilled > 200
+    assert messages[1].content[-200:] in seen_text(fresh)
+    view = fresh.scheduler.look(LookAt("chat", (*messages, assistant(finished.text))))
+    assert (view.first_seen, view.partly, view.is_forecast) == (1, True, False)
+    ids = seen_ids(fresh)
+    assert greedy_in_the_same_slices(fresh.model, ids, slices)[-6:-1] == ids[-5:]
+
+
+def test_a_full_context_refuses_with_what_is_in_the_cache(local: MakeEngine) -> None:
+    engine, cache = local(256), CachePolicy(Policy.STOP)
+    messages = [user("Write a story.")]
+    first = engine.ask(messages, max_tokens=600, ignore_eos=True, cache=cache)
+    assert (first.reason, first.stats.resident_from_message) == (FinishReason.CONTEXT_FULL, 0)
+    messages += [assistant(first.text), user("Go on, please.")]
+    refused = engine.ask(messages, max_tokens=8, cache=cache)
+    assert (refused.reason, refused.text) == (FinishReason.CONTEXT_FULL, "") and refused.error
+    assert refused.stats.resident_from_message == 0
+    assert refused.stats.tokens_reused == refused.stats.kv_cells_used == 256
+    assert (refused.stats.tokens_prefilled, refused.stats.tokens_evicted) == (0, 0)
 
 
 # --- other families -------------------------------------------------------------------------------

@@ -56,6 +56,15 @@ def test_a_damaged_state_is_refused_and_leaves_nothing(context: Context, starter
     assert context.position_range(1) == (-1, -1)
 
 
+@pytest.mark.parametrize(("asked", "n_ctx", "n_batch"), [(1, 256, 256), (100, 256, 256), (257, 512, 512)])
+def test_a_small_context_takes_batches_of_what_it_really_has(
+    starter: Model, asked: int, n_ctx: int, n_batch: int
+) -> None:
+    made = Context(starter, ContextParams(asked))
+    assert (made.n_ctx, made.n_batch) == (n_ctx, n_batch)
+    made.close()
+
+
 @pytest.mark.parametrize("n_ctx", [0, -1, 2**31])
 def test_an_impossible_size_is_refused(starter: Model, n_ctx: int) -> None:
     with pytest.raises(BadRequest):

@@ -155,7 +155,7 @@ def test_edit_again_and_a_larger_context_move_the_line_by_what_the_engine_says(
         desk.ask(QUESTION.format(turn))
     assert desk.weir.open
     line = desk.line
-    desk.weir.open.controller.again()
+    desk.weir.open.branches.again(desk.shown[-1].id)
     desk.wait_until_idle()
     assert len(desk.shown) == 2 * N_TURNS
     assert line <= desk.line == desk.views[-1].first_seen

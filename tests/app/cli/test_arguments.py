@@ -61,6 +61,7 @@ def test_sinks_of_more_than_half_of_the_context_are_wrong_usage() -> None:
     assert options("--ctx", "512", "--sinks", "256").cache.n_sinks == 256
     with pytest.raises(BadRequest, match="between 0 and 256, half of the context of 512 tokens, not 257"):
         options("--ctx", "512", "--sinks", "257")
+    assert options("--ctx", "1").n_ctx == 1  # which becomes 256
     assert options("--sinks", "5000").cache.n_sinks == 5000  # the context is not known yet
 
 

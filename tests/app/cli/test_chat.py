@@ -13,18 +13,22 @@ from app.cli import chat
 from app.cli.arguments import ChatOptions
 from app.data.settings import Settings, SettingsStore
 from engine.protocol import (
+    CachePolicy,
     EngineDied,
     ErrorCode,
     ErrorReport,
+    Event,
     Failed,
+    Finished,
     FinishReason,
     Gauges,
+    Generate,
     LoadModel,
     LoadProgress,
     ModelLoaded,
     Role,
 )
-from tests.app.cli.scripted_engine import INFO, ScriptedEngines, dies, fails, replies
+from tests.app.cli.scripted_engine import INFO, STATS, ScriptedEngines, dies, fails, replies
 
 Run = Callable[..., int]
 
@@ -175,6 +179,60 @@ def test_message_cancelled_before_any_text_is_left_out(run: Run) -> None:
     engines = ScriptedEngines(replies("", FinishReason.CANCELLED), replies("x"))
     assert run(b"1\n2\n", engines) == 0
     assert engines.said[1] == ["2"]
+
+
+def refused_by_a_full_context(request: Generate) -> list[Event]:
+    error = ErrorReport(ErrorCode.BUG, "full")
+    return [Finished(request.request_id, FinishReason.CONTEXT_FULL, "", STATS, error)]
+
+
+def test_context_that_is_full_is_told_once_and_then_refuses(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    engines = ScriptedEngines(
+        replies("half a", FinishReason.CONTEXT_FULL), refused_by_a_full_context, refused_by_a_full_context
+    )
+    assert run(b"1\n2\n3\n", engines) == 1
+    assert engines.said[2] == ["1", "half a", "3"]
+    captured = capsys.readouterr()
+    assert captured.out == "half a\n"
+    assert captured.err.splitlines() == [
+        "weir: The reply ends here, and its text is kept: the context is full and the policy is to stop "
+        "there. Start again with --policy endless or a larger --ctx.",
+        "weir: That message was not read: the context is full.",
+        "weir: That message was not read: the context is full.",
+    ]
+
+
+def test_reply_that_a_full_context_ended_is_no_failure(run: Run) -> None:
+    assert run(b"1\n", ScriptedEngines(replies("half", FinishReason.CONTEXT_FULL))) == 0
+
+
+def test_message_refused_by_a_full_context_at_once_is_told_what_to_do(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(b"1\n", ScriptedEngines(refused_by_a_full_context)) == 1
+    assert "was not read: the context is full and the policy" in capsys.readouterr().err
+
+
+def test_context_that_is_not_as_asked_is_told(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    run(b"", ScriptedEngines(), n_ctx=257)
+    assert (
+        capsys.readouterr().err == "weir: The context has 512 tokens, not 257: it is made in steps of 256.\n"
+    )
+    run(b"", ScriptedEngines(), n_ctx=512)
+    assert capsys.readouterr().err == ""
+
+
+def test_sinks_that_the_loaded_context_cannot_hold_end_the_chat_before_the_first_message(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    engines = ScriptedEngines()
+    assert run(b"1\n2\n", engines, cache=CachePolicy(n_sinks=257)) == 1
+    assert engines.requests == []
+    (told,) = capsys.readouterr().err.splitlines()
+    assert "The first 257 tokens cannot all stay" in told and "here 256 tokens" in told
+    assert run(b"1\n", ScriptedEngines(replies("x")), cache=CachePolicy(n_sinks=256)) == 0
 
 
 def test_model_that_cannot_be_loaded_is_reported_once(run: Run, capsys: pytest.CaptureFixture[str]) -> None:

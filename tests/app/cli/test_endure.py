@@ -7,6 +7,7 @@ import json
 import os
 import signal
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -152,6 +153,25 @@ def test_ctrl_c_keeps_what_was_measured(capsys: pytest.CaptureFixture[str]) -> N
     assert json.loads(capsys.readouterr().out)["n_tokens"] == 2500
     assert isinstance(engine.commands[1], Cancel)
     assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.parametrize(
+    ("n_done", "says"),
+    [(62, "stopped after 62 of 20,000 tokens; the figures are"), (0, "0 of 20,000 tokens; there is nothing")],
+)
+def test_a_run_that_was_stopped_says_so(capsys: pytest.CaptureFixture[str], n_done: int, says: str) -> None:
+    report = replace(REPORT, n_tokens=n_done)
+    engine = ScriptedRun([progress(0, 20_000)], [report], before_answer=interrupt)
+    assert run_endure(replace(OPTIONS, n_tokens=20_000), engine) == 130
+    captured = capsys.readouterr()
+    assert says in captured.err
+    assert captured.out == "" if not n_done else json.loads(captured.out)["n_tokens"] == n_done
+
+
+def test_a_short_text_that_is_read_to_its_end_was_not_stopped(capsys: pytest.CaptureFixture[str]) -> None:
+    report = replace(REPORT, n_tokens=700)
+    assert run_endure(OPTIONS, ScriptedRun([progress(0, 700), report])) == 0
+    assert "stopped" not in capsys.readouterr().err
 
 
 def test_a_second_ctrl_c_ends_at_once(capsys: pytest.CaptureFixture[str]) -> None:

@@ -130,7 +130,7 @@ def test_versions_cannot_be_switched_while_a_reply_is_written(desk: Desk) -> Non
     _turns(desk, 1)
     _click(desk, 1, "again")
     desk.say(desk.engine.newest.write, "Oth")
-    desk.controller.show_version(desk.weir.transcript.message_at(1).id, 1)
+    desk.chats.branches.show_version(desk.weir.transcript.message_at(1).id, 1)
     settle()
     assert desk.shown() == ["Question 0", "Oth"]
     assert not _view(desk, 1).actions_row.versions.isEnabled()
@@ -210,6 +210,23 @@ def test_deleted_chat_comes_back_with_undo(desk: Desk) -> None:
     settle()
     assert desk.controller.open_chat_id == chat_id
     assert desk.shown() == ["Question 0", "Answer 0"]
+
+
+def test_deletions_are_undone_one_after_the_other(desk: Desk) -> None:
+    chats = []
+    for number in range(2):
+        desk.controller.open(None)
+        desk.send(f"Chat {number}")
+        desk.say(desk.engine.newest.finish, "Yes")
+        chats.append(desk.controller.open_chat_id)
+    for chat_id in chats:
+        desk.chats.list.delete(chat_id or "")
+    for left in (1, 2):
+        desk.weir.window.banner.action.click()
+        settle()
+        assert len(desk.store.list_chats()) == left
+    assert desk.controller.open_chat_id == chats[0]
+    assert desk.weir.window.banner.shown() is None
 
 
 def test_edit_that_is_too_long_comes_back_as_an_edit_and_the_chat_as_it_was(desk: Desk) -> None:

@@ -115,6 +115,17 @@ def test_only_other_load_options_need_another_load(bench: Bench, options: ChatOp
     assert bench.options.needs_reload(None) is needed
 
 
+def test_more_context_than_the_model_was_trained_for_counts_as_what_it_was_trained_for(bench: Bench) -> None:
+    bench.loader.load("/models/a.gguf")
+    bench.load(n_ctx=8192, n_ctx_train=32_768)
+    bench.options.set_options(None, ChatOptions(n_ctx=99_999_999))
+    assert bench.options.needs_reload(None)
+    bench.options.load_for(None)
+    assert bench.engine.newest.load_command.n_ctx == 32_768
+    bench.load(n_ctx=32_768, n_ctx_train=32_768)
+    assert not bench.options.needs_reload(None)
+
+
 def test_loading_for_a_chat_uses_its_options_and_leaves_the_settings(bench: Bench) -> None:
     chat = bench.store.create_chat().id
     bench.options.set_options(chat, ChatOptions(n_ctx=2048, kv_type=KVType.Q8_0, n_gpu_layers=3))

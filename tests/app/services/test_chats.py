@@ -110,7 +110,8 @@ def test_message_that_cannot_be_answered_returns_as_a_draft(desk: Desk) -> None:
     assert desk.stored() == []
     assert [notice.message for notice in desk.notices] == ["The message has 9,000 tokens."]
     assert desk.weir.window.banner.isVisible()
-    desk.controller.open(None)
+    assert desk.store.list_chats() == []
+    desk.send("Short")
     assert not desk.weir.window.banner.isVisible()
 
 

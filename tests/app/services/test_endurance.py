@@ -105,6 +105,7 @@ def test_runs_follow_one_another_in_workers_of_their_own(
     assert first.closed
     assert [command.run for command in commands(desk.engine)] == [*BOTH]
     assert measurement.position == (2, 2)
+    assert measurement.stopped == ()
     desk.say(desk.engine.newest.say, report(EnduranceRun.EXACT))
     assert measurement.current is None
     assert [r.policy for r in measurement.reports] == ["endless", "exact"]
@@ -154,6 +155,7 @@ def test_stop_keeps_what_was_measured(desk: Desk, measurement: EnduranceMeasurem
     desk.say(client.say, report(n_tokens=1500, perplexity=(12.5,)))
     assert len(commands(desk.engine)) == 1
     assert [r.n_tokens for r in measurement.reports] == [1500]
+    assert [(t.n_done, t.n_total) for t in measurement.stopped] == [(1500, 5000)]
     assert measurement.current is None
     assert not measurement.stopping
 
@@ -175,6 +177,7 @@ def test_second_stop_does_not_wait_for_the_report(desk: Desk, measurement: Endur
     assert desk.engine.newest.closed
     assert measurement.current is None
     assert [trace.perplexity for trace in measurement.traces] == [(12.5,)]
+    assert [trace.n_done for trace in measurement.stopped] == [1000]
 
 
 def test_death_of_the_engine_is_told_and_the_curves_stay(

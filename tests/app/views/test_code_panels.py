@@ -59,6 +59,16 @@ def test_stretches_are_counted_as_qt_counts() -> None:
     assert len(result.lines) == 5
 
 
+@pytest.mark.parametrize(
+    ("language", "code", "start"), [("cpp", "int a;  // one", 8), ("bash", "ls -l  # all", 7)]
+)
+def test_comment_at_the_end_of_the_last_line_is_a_comment(language: str, code: str, start: int) -> None:
+    result = highlight(HighlightTask(code, language))
+    assert result is not None
+    assert len(result.lines) == 1
+    assert result.lines[0][-1] == (start, len(code) - start, "comment")
+
+
 def test_language_that_nobody_knows_stays_plain() -> None:
     assert highlight(HighlightTask("x = 1", "klingon")) is None
 

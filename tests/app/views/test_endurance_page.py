@@ -89,7 +89,7 @@ def test_windows_go_up_to_the_trained_context_and_sinks_to_half_of_one(stand: St
     assert form.choices().n_ctx == 1024
     form.window_size.setCurrentText("256")
     form.sinks.setValue(5000)
-    assert form.choices().n_sinks == 127
+    assert form.choices().n_sinks == 128
 
 
 def test_model_that_cannot_drop_its_middle_is_only_run_exactly(stand: Stand) -> None:
@@ -134,6 +134,19 @@ def test_progress_fills_curves_and_says_how_long_it_takes(
     assert speed == pytest.approx((2000, 400.0))
     assert plot.points(plot.memory, EnduranceRun.ENDLESS) == [(0, 400.0), (2000, 400.0)]
     assert plot.points(plot.perplexity, EnduranceRun.EXACT) == []
+
+
+def test_run_that_was_stopped_does_not_look_finished(stand: Stand) -> None:
+    stand.start(EnduranceRun.ENDLESS, EnduranceRun.EXACT)
+    stand.say(progress(0, tps=None))
+    stand.say(report())
+    stand.say(progress(0, tps=None))
+    stand.page.run.click()
+    stand.say(report(EnduranceRun.EXACT, n_tokens=62))
+    assert stand.page.progress_text.text() == "exact: stopped after 62 of 5,000 tokens"
+    assert stand.page.progress_text.isVisible()
+    stand.start(EnduranceRun.ENDLESS)
+    assert "stopped" not in stand.page.progress_text.text()
 
 
 def test_table_has_a_column_for_each_report(stand: Stand) -> None:

@@ -73,7 +73,7 @@ def test_screen_reader_is_told_now_and_then_while_numbers_run(qapp: QApplication
 
 
 def test_place_of_a_gauge_grows_for_a_longer_text_and_does_not_shrink_again(qapp: QApplication) -> None:
-    label = GaugeLabel("Speed", "", "88 tok/s", separated=False)
+    label = GaugeLabel("Speed", "", "88 tok/s", elides=True)
     narrow = label.sizeHint().width()
     label.show_text("1 tok/s", Look.NOW)
     assert label.sizeHint().width() == narrow

@@ -194,7 +194,26 @@ def test_a_context_that_the_model_cannot_have_is_explained_beside_it(page: Setti
     page.show_model(info, False)
     _choose(page.form, "n_ctx", 4096)
     assert _remark(page.form, "n_ctx") == "a takes at most 2,048"
+    assert page.form.memory.rows["n_ctx"].control.text() == "2,048"  # type: ignore[union-attr]
     _choose(page.form, "n_ctx", 2048)
+    assert _remark(page.form, "n_ctx") == "loads the model again"
+
+
+def test_more_context_than_the_model_was_trained_for_cannot_be_chosen(
+    page: SettingsPage, preferences: Preferences
+) -> None:
+    page.show_model(dataclasses.replace(model_info("/models/a.gguf"), n_ctx_train=2048), False)
+    box = page.form.memory.rows["n_ctx"].control
+    assert isinstance(box, NumberBox)
+    box.selectAll()
+    QTest.keyClicks(box, "99999999")
+    QTest.keyClick(box, Qt.Key.Key_Return)
+    assert preferences.settings.n_ctx == 2048
+    page.show_model(dataclasses.replace(model_info("/models/b.gguf"), n_ctx_train=0), False)  # not known
+    box.selectAll()
+    QTest.keyClicks(box, "4096")
+    QTest.keyClick(box, Qt.Key.Key_Return)
+    assert preferences.settings.n_ctx == 4096
     assert _remark(page.form, "n_ctx") == "loads the model again"
 
 

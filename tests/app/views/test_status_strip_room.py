@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
+import pytest
 from PySide6.QtCore import QRect, Qt
 from PySide6.QtTest import QTest
 
@@ -104,6 +105,44 @@ def test_narrow_strip_drops_whole_gauges(show_strip: Callable[[int], StatusStrip
     strip.resize(1200, 36)
     settle()
     assert not strip.prompt.isHidden()
+
+
+LONG = "/models/a-model-with-a-very-long-name-that-nobody-could-ever-read-in-one-line-Q4_K_M.gguf"
+
+
+@pytest.mark.parametrize(("width", "n_missing"), [(880, 0), (660, 1)])
+def test_gauges_stay_where_they_are_whatever_the_engine_does(
+    show_strip: Callable[[int], StatusStrip], width: int, n_missing: int
+) -> None:
+    strip = show_strip(width)
+    gauges = (strip.prompt, strip.first, strip.memory, strip.bar)
+    strip.show_total_memory(16 * GIB)
+
+    def places() -> list[QRect]:
+        settle()
+        return [gauge.geometry() for gauge in gauges if gauge.isVisible()]
+
+    strip.show_gauges(GAUGES, FILL)
+    before = places()
+    assert len(before) == 4 - n_missing
+    strip.show_gauges(IDLE, FILL)
+    strip.show_model(INFO, LONG)
+    assert places() == before
+    strip.show_prefill(PrefillProgress(1, 123_456, 234_567, 124.0))
+    assert places() == before
+    strip.show_prefill(None)
+    strip.show_model(INFO, None)
+    assert places() == before
+    assert strip.activity.width() == strip.activity.least_width()  # not as wide as the words before
+
+
+def test_words_that_are_cut_are_whole_in_the_tip(show_strip: Callable[[int], StatusStrip]) -> None:
+    strip = show_strip(660)
+    strip.show_gauges(IDLE, FILL)
+    strip.show_prefill(PrefillProgress(1, 123_456, 234_567, 124.0))
+    settle()
+    assert strip.activity.width() < strip.activity.sizeHint().width()
+    assert "reading 123,456 of 234,567 tokens, 2 min left" in strip.activity.toolTip()
 
 
 def test_strip_keeps_its_parts_inside_at_every_width(strip: StatusStrip) -> None:

@@ -89,6 +89,23 @@ def test_messages_have_their_true_height_and_do_not_overlap(
             assert above.height() == above.fit(above.width())
 
 
+@pytest.mark.parametrize("width", [400, 430, 460, 500])
+def test_a_scroll_bar_that_comes_with_a_chat_leaves_no_wrong_height(
+    transcript: TranscriptItemModel, view: TranscriptView, width: int
+) -> None:
+    """The column is as wide as the window: the bar makes it narrower while the chat is being measured."""
+    view.resize(width, 300)
+    settle()
+    transcript.set_messages([_message(n, "The river runs on, and the level stays. " * 4) for n in range(4)])
+    settle()
+    shown = view.viewport().findChildren(MessageView)
+    assert shown
+    for child in shown:
+        assert child.x() + child.width() <= view.viewport().width()
+        assert child.height() == child.fit(child.width())
+    assert view.is_at_end()
+
+
 def test_reader_at_the_end_follows_the_reply(transcript: TranscriptItemModel, view: TranscriptView) -> None:
     transcript.set_messages([*_chat(40), _message(41, "", MessageState.STREAMING)])
     for n in range(1, 30):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -245,14 +247,28 @@ def test_pins_leave_half_of_the_window() -> None:
 # --- reasons --------------------------------------------------------------------------------------
 
 
-def test_an_edit_is_named_by_the_number_that_a_person_counts() -> None:
-    for system in ("", "be kind"):
-        chat = Chat(1000, system=system)
-        chat.turns(3)
-        index = 2 + bool(system)
-        chat.messages[index:] = [Message(Role.USER, "changed")]
-        chat.read()
-        assert chat.admitted.reason == "edited message 3"
+@pytest.mark.parametrize("system", ["", "be kind"])
+@pytest.mark.parametrize("number", [1, 2, 4])
+def test_an_edit_is_named_by_the_number_that_a_person_counts(system: str, number: int) -> None:
+    chat = Chat(1000, system=system)
+    chat.turns(3)
+    index = number - 1 + bool(system)
+    chat.messages[index] = Message(chat.messages[index].role, "changed")
+    chat.ask("and now?")
+    assert chat.admitted.reason == f"edited message {number}"
+
+
+@pytest.mark.parametrize("system", ["", "be kind"])
+@pytest.mark.parametrize("number", [1, 5])
+def test_an_edited_message_that_is_the_last_one_is_new_and_nothing_is_read_again(
+    system: str, number: int
+) -> None:
+    chat = Chat(1000, system=system)
+    chat.turns(3)
+    index = number - 1 + bool(system)
+    chat.messages[index:] = [Message(Role.USER, "changed")]
+    assert chat.read() <= len("U:changed|A:") + len("S:be kind|")
+    assert chat.admitted.reason is None
 
 
 def test_a_reply_whose_text_is_not_its_tokens_is_named_by_the_token() -> None:
@@ -296,6 +312,137 @@ def test_the_view_names_the_first_message_seen_and_those_still_seen() -> None:
     assert view.n_sinks + view.n_window == len(chat.context.cells)
     assert is_current(chat.sequence, chat.messages)
     assert not is_current(chat.sequence, chat.messages[:-2])
+
+
+# --- a turn that is too long ------------------------------------------------------------------------
+
+
+def long_reply(count: int) -> str:
+    return "".join(chr(ord("a") + i % 26) for i in range(count))
+
+
+def after_a_long_reply(
+    policy: Policy = Policy.ENDLESS, keeps_middle: bool = False, system: str = "be kind"
+) -> Chat:
+    """A chat of 200 cells that its last reply has filled."""
+    chat = Chat(200, system=system, keeps_middle=keeps_middle, policy=CachePolicy(policy))
+    chat.turns(2)
+    chat.ask("tell me")
+    chat.reply(long_reply(170))
+    return chat
+
+
+@pytest.mark.parametrize("system", ["", "be kind"])
+def test_a_reply_that_fills_the_window_loses_only_its_beginning(system: str) -> None:
+    chat = after_a_long_reply(system=system)
+    n_before = len(chat.context.cells)
+    assert chat.ask("shorter, please") == len("x" + "|U:shorter, please|A:")
+    sinks = "S:be kind|" if system else "U:qu"
+    step = (200 - len(sinks)) // 4
+    assert chat.admitted.evicted == step and chat.admitted.reason is None
+    seen = chat.context.text()
+    end = long_reply(170) + "|U:shorter, please|A:"
+    assert seen == sinks + end[len(end) - (n_before - len(sinks) - step + len("x|U:shorter, please|A:")) :]
+    view = of_sequence(chat.sequence, "chat", len(chat.messages), chat.prompts, chat.room)
+    assert (view.first_seen, view.partly) == (len(chat.messages) - 2, True)
+
+
+@pytest.mark.parametrize("system", ["", "be kind"])
+@pytest.mark.parametrize(
+    ("policy", "keeps_middle"), [(Policy.ENDLESS, False), (Policy.EXACT, False), (Policy.ENDLESS, True)]
+)
+def test_what_is_read_anew_begins_in_the_middle_of_a_long_reply(
+    policy: Policy, keeps_middle: bool, system: str
+) -> None:
+    chat = after_a_long_reply(policy, keeps_middle, system)
+    if policy is Policy.ENDLESS and not keeps_middle:
+        chat.sequence.clear()  # as after a restart
+    n_before = chat.sequence.ledger.n_resident
+    chat.ask("shorter, please")
+    sinks = "S:be kind|" if system else "U:te"
+    seen, end = chat.context.text(), long_reply(170) + "|U:shorter, please|A:"
+    n_window = len(seen) - len(sinks)
+    assert seen == sinks + end[len(end) - n_window :]
+    assert 100 < n_window <= 200 - len(sinks) - chat.room.reserve
+    assert sorted(chat.context.cells) == list(range(len(seen)))
+    chat.check()
+    view = of_sequence(chat.sequence, "chat", len(chat.messages), chat.prompts, chat.room)
+    assert (view.first_seen, view.partly) == (len(chat.messages) - 2, True)
+    if n_before:
+        n_kept = n_window - len("x|U:shorter, please|A:")
+        assert chat.admitted.evicted == n_before - len(sinks) - n_kept
+    chat.reply("fine")
+    assert chat.ask("more") == len("e|U:more|A:") or policy is Policy.EXACT or keeps_middle
+
+
+def test_the_stop_policy_does_not_read_a_long_reply_without_its_beginning() -> None:
+    chat = after_a_long_reply()
+    chat.sequence.clear()
+    chat.room = replace(chat.room, policy=CachePolicy(Policy.STOP))
+    with pytest.raises(ContextFull):
+        chat.ask("shorter, please")
+
+
+def test_cells_of_the_same_beginning_are_kept_when_a_long_reply_is_cut() -> None:
+    chat = after_a_long_reply(Policy.EXACT)
+    chat.ask("one")
+    before = chat.context.text()
+    chat.messages[-1] = Message(Role.USER, "two")
+    assert chat.read() == len("two|A:")
+    assert chat.context.text() == before.replace("one", "two")
+
+
+@pytest.mark.parametrize("n_sinks", [30, 60])
+def test_first_tokens_that_stay_are_read_of_a_long_turn_too(n_sinks: int) -> None:
+    chat = Chat(200, policy=CachePolicy(n_sinks=n_sinks))
+    chat.messages = [Message(Role.USER, "hello"), Message(Role.ASSISTANT, long_reply(230))]
+    chat.ask("x" * 60)
+    seen, whole = chat.context.text(), "U:hello|A:" + long_reply(230)
+    assert seen.startswith(whole[:n_sinks]) and whole[: n_sinks + 1] not in seen
+    assert seen.endswith(whole[-40:] + "|U:" + "x" * 60 + "|A:")
+
+
+def test_a_turn_of_which_only_first_tokens_would_stay_is_left_out() -> None:
+    chat = Chat(200, policy=CachePolicy(n_sinks=60))
+    chat.messages = [Message(Role.USER, "hello"), Message(Role.ASSISTANT, long_reply(230))]
+    chat.ask("x" * 150)
+    assert chat.context.text() == "U:" + "x" * 150 + "|A:"
+
+
+def test_the_undecoded_end_of_a_turn_that_leaves_leaves_with_it() -> None:
+    chat = Chat(200, system="be kind")
+    chat.turns(1)
+    assert chat.ask("x" * 150) == len("U:|A:") + 150
+    assert chat.context.text() == "S:be kind|U:" + "x" * 150 + "|A:"
+    chat.check()
+    view = of_sequence(chat.sequence, "chat", len(chat.messages), chat.prompts, chat.room)
+    assert (view.first_seen, view.partly) == (3, False)
+    assert view.n_chat == len("S:be kind|U:question 0|A:answer 0|U:|A:") + 150
+    chat.reply("yes")
+    assert chat.ask("more") == len("s|U:more|A:")
+
+
+def test_a_reply_is_not_seen_if_only_what_closes_it_is_there() -> None:
+    chat = Chat(400, system="be kind")
+    chat.turns(2)
+    chat.ask("and?")
+    ledger = chat.sequence.ledger
+    assert ledger.spans[4].text_end is not None
+    assert chat.sequence.evict([(ledger.spans[1].start, ledger.spans[4].text_end)])
+    view = of_sequence(chat.sequence, "chat", len(chat.messages), chat.prompts, chat.room)
+    assert (view.first_seen, view.partly) == (5, False)
+
+
+def test_an_edited_message_keeps_its_beginning_or_is_refused() -> None:
+    chat = Chat(200)
+    chat.turns(1)
+    chat.ask("y" * 80)
+    chat.messages[-1] = Message(Role.USER, "y" * 80 + "z" * 110)
+    with pytest.raises(PromptTooLong, match="195 tokens"):
+        chat.read()
+    chat.messages[-1] = Message(Role.USER, "y" * 80 + "z" * 90)
+    chat.read()
+    assert chat.context.text().endswith("U:" + "y" * 80 + "z" * 90 + "|A:")
 
 
 def test_a_turn_that_lost_its_beginning_is_seen_partly() -> None:
@@ -349,7 +496,7 @@ def test_ten_thousand_evictions_in_a_row_leave_ledger_and_cache_in_step() -> Non
 
 steps = st.lists(
     st.tuples(
-        st.sampled_from(["ask", "regenerate", "edit"]),
+        st.sampled_from(["ask", "regenerate", "edit", "pin", "restart"]),
         st.integers(1, 60),
         st.integers(1, 90),
         st.integers(0, 50),
@@ -371,6 +518,9 @@ def test_ledger_and_cache_agree_whatever_is_said(
         if action == "pin" and answered:
             index = where % len(chat.messages)
             chat.pin(index, not chat.messages[index].pinned)
+            continue
+        if action == "restart":
+            chat.sequence.clear()
             continue
         if action == "regenerate" and answered:
             chat.messages.pop()
@@ -394,3 +544,34 @@ def test_ledger_and_cache_agree_whatever_is_said(
         chat.reply(f"<{number}>" * n_reply)
         chat.check()
         assert len(chat.context.cells) <= capacity
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    turns=st.lists(st.tuples(st.integers(1, 60), st.integers(1, 300), st.booleans()), max_size=8),
+    keeps_middle=st.booleans(),
+    n_system=st.integers(0, 25),
+    n_sinks=st.integers(0, 32),
+    capacity=st.integers(64, 200),
+)
+def test_the_forecast_of_any_chat_is_what_the_next_message_shows(
+    turns: list[tuple[int, int, bool]], keeps_middle: bool, n_system: int, n_sinks: int, capacity: int
+) -> None:
+    policy = CachePolicy(n_sinks=n_sinks)
+    chat = Chat(capacity, system="s" * n_system, keeps_middle=keeps_middle, policy=policy)
+    for n_ask, n_reply, pinned in turns:
+        chat.messages.append(Message(Role.USER, "q" * n_ask, pinned=pinned))
+        chat.messages.append(Message(Role.ASSISTANT, long_reply(n_reply)))
+    foreseen = forecast(LookAt("chat", tuple(chat.messages)), chat.prompts, chat.room)
+    try:
+        chat.ask("?")
+    except PromptTooLong:
+        assert foreseen.n_room == 0
+        return
+    chat.check()
+    seen = of_sequence(chat.sequence, "chat", len(chat.messages), chat.prompts, chat.room)
+    first_seen = len(chat.messages) - 1 if foreseen.first_seen is None else foreseen.first_seen
+    assert (seen.first_seen, seen.partly) == (first_seen, foreseen.partly)
+    assert (seen.still_seen, seen.refused_pins) == (foreseen.still_seen, foreseen.refused_pins)
+    assert seen.n_sinks + seen.n_window == foreseen.n_sinks + foreseen.n_window + len("U:?|A:")
+    assert foreseen.n_chat is None or foreseen.n_chat >= foreseen.n_sinks + foreseen.n_window

@@ -118,9 +118,16 @@ def test_a_reply_that_fills_the_window_goes_on_with_what_is_left_of_it() -> None
 
 def test_a_reply_that_fits_only_without_its_question_goes_on_without_it() -> None:
     chat = Chat(100, system="be kind")
-    chat.messages += [user("q" * 60), assistant("a" * 50)]
+    chat.messages += [user("q" * 40), assistant("a" * 50)]
     chat.read()
     assert chat.context.text() == "S:be kind|A:" + "a" * 50
+
+
+def test_a_reply_keeps_the_end_of_a_long_question_that_does_not_fit() -> None:
+    chat = Chat(100, system="be kind")
+    chat.messages += [user("Q" + "q" * 60), assistant("a" * 50)]
+    chat.read()
+    assert chat.context.text() == "S:be kind|" + "q" * 25 + "|A:" + "a" * 50
 
 
 def test_a_reply_that_alone_does_not_fit_is_refused_with_both_counts() -> None:

@@ -24,8 +24,12 @@ def occupancies(draw: st.DrawFn) -> tuple[Occupancy, int]:
     return Occupancy(capacity, sinks, turns), draw(st.integers(0, capacity - sinks))
 
 
+def size(interval: Interval) -> int:
+    return interval[1] - interval[0]
+
+
 def total(plan: list[Interval]) -> int:
-    return sum(end - start for start, end in plan)
+    return sum(map(size, plan))
 
 
 @given(occupancies())
@@ -44,8 +48,27 @@ def test_sinks_are_never_evicted_and_order_is_kept(case: tuple[Occupancy, int]) 
         assert part[0] == turn[0] and part[1] <= turn[1]  # oldest first, each from its beginning
     for part, turn in zip(plan[:-1], occupancy.turns, strict=False):
         assert part == turn  # only the last one may be cut
-    if plan and plan[-1] not in occupancy.turns:
-        assert plan[-1][0] == occupancy.turns[-1][0]  # only the current turn is cut
+
+
+@given(occupancies())
+def test_only_the_current_turn_and_one_that_is_too_long_are_cut(case: tuple[Occupancy, int]) -> None:
+    occupancy, n_coming = case
+    plan = plan_eviction(occupancy, n_coming)
+    if not plan or plan[-1] in occupancy.turns:
+        return
+    turn = occupancy.turns[len(plan) - 1]
+    assert turn == occupancy.turns[-1] or 2 * size(turn) > occupancy.capacity - occupancy.sinks
+    deficit = occupancy.resident + n_coming - occupancy.capacity
+    assert total(plan) == max(deficit, occupancy.step)
+
+
+@given(occupancies())
+def test_the_current_turn_is_touched_only_when_all_others_have_left(case: tuple[Occupancy, int]) -> None:
+    occupancy, n_coming = case
+    plan = plan_eviction(occupancy, n_coming)
+    deficit = occupancy.resident + n_coming - occupancy.capacity
+    if len(plan) == len(occupancy.turns):
+        assert plan[:-1] == occupancy.turns[:-1] and total(plan[:-1]) < deficit
 
 
 @given(occupancies())
@@ -57,12 +80,21 @@ def test_a_plan_is_minimal_up_to_one_step(case: tuple[Occupancy, int]) -> None:
         assert plan == []
     else:
         without_last = total(plan[:-1])
-        assert without_last < deficit or total(plan) <= occupancy.step
+        assert without_last < deficit or total(plan) <= max(deficit, occupancy.step)
 
 
 def test_whole_turns_leave_up_to_a_quarter_of_the_window() -> None:
     turns = [(10 + 10 * i, 20 + 10 * i) for i in range(9)]
     assert plan_eviction(Occupancy(100, 10, turns), 1) == [(10, 20), (20, 30)]
+
+
+def test_a_turn_longer_than_half_of_the_window_loses_only_its_oldest_tokens() -> None:
+    turns = [(20, 30), (30, 71), (71, 90), (90, 90)]
+    assert plan_eviction(Occupancy(100, 20, turns), 25) == [(20, 30), (30, 40)]  # a quarter in all
+    assert plan_eviction(Occupancy(100, 20, turns), 55) == [(20, 30), (30, 65)]  # what is needed
+    assert plan_eviction(Occupancy(100, 20, turns), 75) == [(20, 30), (30, 71), (71, 90)]
+    half = [(20, 30), (30, 70), (70, 90), (90, 90)]
+    assert plan_eviction(Occupancy(100, 20, half), 25) == [(20, 30), (30, 70)]  # half leaves whole
 
 
 def test_a_turn_that_fills_the_window_loses_its_oldest_tokens() -> None:

@@ -126,8 +126,15 @@ def test_the_whole_chat_is_counted_with_what_was_evicted() -> None:
     chat = talked(Policy.ENDLESS, 30)
     view = seen(chat)
     whole = sum(map(len, ("S:be kind|", *(f"U:question {i}|A:answer {i}|" for i in range(30)))))
-    assert view.n_chat == whole - len("|")  # the last reply is still open
+    # The last reply is still open, and its last token not decoded yet.
+    assert view.n_chat == whole - len("9|")
     assert view.n_sinks + view.n_window < view.n_chat
+
+
+def test_a_chat_that_is_seen_whole_has_no_tokens_that_are_not_seen() -> None:
+    view = seen(talked(Policy.ENDLESS, 2))
+    decoded = "S:be kind|U:question 0|A:answer 0|U:question 1|A:answer "
+    assert view.n_chat == view.n_sinks + view.n_window == len(decoded)
 
 
 def test_a_chat_of_which_the_beginning_was_never_read_has_no_size() -> None:

@@ -1,0 +1,79 @@
+"""Where plans come from: the file, the machine, llama.cpp itself.
+
+Functions of the engine behind one value, so that a test can put its own machine in their place. All but
+`plan` may take seconds. Knows nothing about who asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from app.data.paths import bandwidth_path, calibrations_path
+from engine.client import probe_backend
+from engine.dry_run import dry_run
+from engine.errors import EngineGone
+from engine.memory import planner
+from engine.memory.bandwidth import BandwidthStore, CPUBandwidth, measure_bandwidth, with_bandwidth
+from engine.memory.calibration import CalibrationStore
+from engine.memory.hardware import Hardware, read_hardware
+from engine.memory.memory_plan import ExactSizes, LoadShape, MemoryPlan, Wishes
+from engine.models.model_facts import ModelFacts, read_facts
+from engine.protocol import DeviceMemory
+
+
+class Plan(Protocol):
+    """As `engine.memory.planner.plan`, which see."""
+
+    def __call__(
+        self,
+        facts: ModelFacts,
+        hardware: Hardware,
+        wishes: Wishes,
+        *,
+        freed_bytes: Mapping[str, int] | None = None,
+        exact: ExactSizes | None = None,
+        calibrations: CalibrationStore | None = None,
+    ) -> MemoryPlan:
+        """Pure arithmetic."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanSources:
+    """`read_facts` raises ModelFileError; `dry_run` gives None where llama.cpp could not be asked."""
+
+    read_facts: Callable[[Path], ModelFacts]
+    probe_devices: Callable[[], Sequence[DeviceMemory]]
+    read_hardware: Callable[[Sequence[DeviceMemory], Iterable[int]], Hardware]
+    dry_run: Callable[[Path, LoadShape], ExactSizes | None]
+    measure_bandwidth: Callable[[Hardware], CPUBandwidth | None]
+    bandwidths: BandwidthStore
+    calibrations: CalibrationStore
+    plan: Plan = planner.plan
+
+    def machine(self, devices: Sequence[DeviceMemory], own_pids: Iterable[int]) -> Hardware:
+        """The machine as it is now, with the bandwidth that was measured on it."""
+        hardware = self.read_hardware(devices, own_pids)
+        return with_bandwidth(hardware, self.bandwidths.stored(hardware))
+
+
+def this_machine() -> PlanSources:
+    """The real ones. Raises KnownError when Weir has no folder to keep anything in."""
+    return PlanSources(
+        read_facts=read_facts,
+        probe_devices=_probe_devices,
+        read_hardware=read_hardware,
+        dry_run=dry_run,
+        measure_bandwidth=measure_bandwidth,
+        bandwidths=BandwidthStore(bandwidth_path()),
+        calibrations=CalibrationStore(calibrations_path()),
+    )
+
+
+def _probe_devices() -> Sequence[DeviceMemory]:
+    try:
+        return probe_backend().devices
+    except EngineGone:
+        return ()  # whoever loads a model is told why

@@ -1,0 +1,230 @@
+"""The page that is shown before a model is loaded: what it is, where its memory will be, whether it fits.
+
+A path and how it shall be loaded go in; `LoadPlans` is asked, now and after each choice, and what it answers
+is shown. The wish to load, with what was chosen, and the wish to leave come out. Promises: Enter loads where
+that is possible and Escape leaves; nothing can be loaded from here that could make the machine swap.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QFrame,
+    QHBoxLayout,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.data.settings import LoadSettings
+from app.services.load_plans import LoadPlans
+from app.services.memory_split import planned_split
+from app.services.plan_result import PlanResult, wishes_of
+from app.views.device_section import DeviceSection
+from app.views.leading_label import LeadingLabel
+from app.views.plan_controls import PlanControls
+from app.views.plan_verdict import PlanVerdict
+from app.views.plan_words import facts_in_words, origin_in_words
+from app.views.settings_row import muted_label
+from app.views.tokens import UNIT
+from engine.memory.memory_plan import Wishes
+
+_WIDEST = UNIT * 84
+
+
+class LoadPlanPage(QWidget):
+    """One page of the window."""
+
+    load_requested = Signal(object, object)
+    """The `PlanResult` in sight and the `LoadSettings` that it was made for."""
+
+    closed = Signal()
+    """Nothing shall be loaded."""
+
+    def __init__(self, plans: LoadPlans, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._plans = plans
+        self._path = ""
+        self._how = LoadSettings()
+        self._result: PlanResult | None = None
+        self.title, self.facts, self.origin = LeadingLabel(), muted_label(), muted_label()
+        self.controls = PlanControls()
+        self.devices: list[DeviceSection] = []
+        self._device_column = QVBoxLayout()
+        self.verdict = PlanVerdict()
+        self.load = QPushButton(self.tr("Load"))
+        self.cancel = QPushButton(self.tr("Cancel"))
+        self._dress()
+        self._arrange()
+        self._connect()
+
+    def show_model(self, path: str, how: LoadSettings) -> None:
+        """Ask about the model at `path` and show what is known of it."""
+        self._path, self._how, self._result = path, how, None
+        self.title.setText(Path(path).stem)
+        self.setAccessibleName(self.tr("Load {0}").format(Path(path).stem))
+        self.facts.setText(path)
+        self.origin.clear()
+        self.controls.hide()
+        self._show_devices(None)
+        self.verdict.show_waiting()
+        self._show_buttons(None)
+        self.setFocusProxy(self.cancel)
+        self._plans.ask(path, wishes_of(how))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter presses the button that has the focus, or else loads."""
+        if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            super().keyPressEvent(event)
+            return
+        focused = self.focusWidget()
+        is_button = isinstance(focused, QAbstractButton) and focused is not self.load
+        (focused if is_button and isinstance(focused, QAbstractButton) else self.load).click()
+
+    def event(self, event: QEvent) -> bool:
+        """Escape is for this page while the focus is in it, before it is for the window."""
+        if isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape:
+            if event.type() is QEvent.Type.KeyPress:
+                self.closed.emit()
+            event.accept()
+            return True
+        return super().event(event)
+
+    # --- showing ----------------------------------------------------------------------------------
+
+    def _on_planned(self, path: str, result: PlanResult) -> None:
+        if path == self._path:
+            self._show(result)
+
+    def _show(self, result: PlanResult) -> None:
+        self._result = result
+        self.facts.setText(facts_in_words(result.facts) if result.facts else self._path)
+        self.origin.setText(origin_in_words(result) if result.can_chat else "")
+        self.controls.setVisible(result.can_chat)
+        self.controls.show_plan(result)
+        self._show_devices(result if result.can_chat else None)
+        self.verdict.show_plan(result, self._plans.what_would_fit())
+        self._show_buttons(result)
+
+    def _show_devices(self, result: PlanResult | None) -> None:
+        splits = planned_split(result) if result else ()
+        while len(self.devices) > len(splits):
+            self.devices.pop().deleteLater()
+        while len(self.devices) < len(splits):
+            self.devices.append(DeviceSection())
+            self._device_column.addWidget(self.devices[-1])
+        for section, split in zip(self.devices, splits, strict=True):
+            section.show_split(split, result.plan.n_ctx if result and result.plan else None)
+
+    def _show_buttons(self, result: PlanResult | None) -> None:
+        is_planned = result is not None and result.plan is not None
+        may_insist = result is not None and result.may_insist
+        may_load = is_planned and result is not None and result.can_chat and not result.does_not_fit
+        self.load.setText(self.tr("Load anyway") if may_insist else self.tr("Load"))
+        had_focus = self.load.hasFocus() or self.cancel.hasFocus()
+        self.load.setVisible(result is None or result.can_chat)
+        self.load.setEnabled(may_load or may_insist)
+        # Insisting is never one careless key away.
+        self.setFocusProxy(self.load if may_load else self.cancel)
+        if had_focus:
+            self.setFocus()
+
+    # --- choosing ---------------------------------------------------------------------------------
+
+    def _choose(self, name: str, value: object) -> None:
+        self._how = dataclasses.replace(self._how, **{name: value})  # type: ignore[arg-type]
+        result = self._plans.price(wishes_of(self._how))
+        if result:
+            self._show(result)
+
+    def _wish(self, wishes: Wishes) -> None:
+        had_focus = self.verdict.isAncestorOf(self.focusWidget() or self)
+        for name in ("n_ctx", "kv_type", "n_gpu_layers"):
+            if getattr(wishes, name) != getattr(self._how, name):
+                self._choose(name, getattr(wishes, name))
+        if had_focus:
+            self.setFocus()  # the button went
+
+    def _load(self) -> None:
+        if self._result:
+            self.load_requested.emit(self._result, self._how)
+
+    # --- the widget -------------------------------------------------------------------------------
+
+    def _connect(self) -> None:
+        self._plans.planned.connect(self._on_planned)
+        self.controls.chosen.connect(self._choose)
+        self.verdict.wished.connect(self._wish)
+        self.load.clicked.connect(self._load)
+        self.cancel.clicked.connect(self.closed)
+
+    def _dress(self) -> None:
+        self.title.setObjectName("emptyTitle")
+        self.title.setWordWrap(True)
+        self.load.setObjectName("send")  # dressed like it
+        self.load.setToolTip(self.tr("Load the model (Enter)"))
+        self.cancel.setObjectName("formButton")
+        self.cancel.setToolTip(self.tr("Go back to the chat (Esc)"))
+        self.cancel.setAccessibleName(self.tr("Cancel: go back to the chat"))
+
+    def _arrange(self) -> None:
+        inner = QVBoxLayout()
+        inner.setContentsMargins(UNIT * 3, UNIT * 2, UNIT * 3, UNIT * 2)
+        inner.setSpacing(UNIT)
+        for part in (self.title, self.facts):
+            inner.addWidget(part)
+        inner.addSpacing(UNIT)
+        inner.addWidget(self.controls)
+        inner.addSpacing(UNIT)
+        self._device_column.setSpacing(UNIT)
+        inner.addLayout(self._device_column)
+        inner.addWidget(self.origin)
+        inner.addStretch(1)
+        area = QScrollArea()
+        area.setWidget(_column(inner))
+        area.setWidgetResizable(True)
+        area.setFrameShape(QFrame.Shape.NoFrame)
+        area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # its fields scroll it, by having the focus
+        area.viewport().setAutoFillBackground(False)
+        area.widget().setAutoFillBackground(False)
+        page = QVBoxLayout(self)
+        page.setContentsMargins(0, 0, 0, 0)
+        page.setSpacing(0)
+        page.addWidget(area, 1)
+        page.addWidget(self._foot())
+
+    def _foot(self) -> QWidget:
+        """What decides is always in sight."""
+        buttons = QHBoxLayout()
+        buttons.setSpacing(UNIT)
+        buttons.addStretch(1)
+        buttons.addWidget(self.cancel)
+        buttons.addWidget(self.load)
+        inner = QVBoxLayout()
+        inner.setContentsMargins(UNIT * 3, UNIT * 3 // 2, UNIT * 3, UNIT * 3 // 2)
+        inner.setSpacing(UNIT)
+        inner.addWidget(self.verdict)
+        inner.addLayout(buttons)
+        foot = _column(inner)
+        foot.setObjectName("planFoot")
+        return foot
+
+
+def _column(layout: QVBoxLayout) -> QWidget:
+    """`layout` in the middle of a page, not wider than can be read."""
+    column = QWidget()
+    column.setMaximumWidth(_WIDEST)
+    column.setLayout(layout)
+    outer = QWidget()
+    row = QHBoxLayout(outer)
+    row.setContentsMargins(0, 0, 0, 0)
+    row.addStretch(1)
+    row.addWidget(column, 1000)
+    row.addStretch(1)
+    return outer

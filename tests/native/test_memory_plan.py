@@ -1,0 +1,134 @@
+"""What is planned is what llama.cpp then allocates, and what the worker's process then takes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import psutil
+import pytest
+
+from engine import dry_run as dry_run_module
+from engine.dry_run import dry_run
+from engine.memory.compute_plan import graph_bytes, logits_bytes
+from engine.memory.hardware import Hardware, read_hardware
+from engine.memory.memory_plan import LoadShape, MemoryPlan, Wishes
+from engine.memory.planner import plan
+from engine.models.model_facts import read_facts
+from engine.protocol import KVType
+from tests import model_files, synthetic_caches
+from tests.model_files import TokenizerFields
+from tests.native.harness import RemoteEngine, user
+
+MIB = 2**20
+LOG_STEP = 0.01 * MIB
+
+
+@pytest.fixture(scope="module")
+def models(
+    model_folder: Path,
+    tokenizer_fields: TokenizerFields,
+    starter_model: Path,
+    mamba_model: Path,
+    gemma3_model: Path,
+) -> Mapping[str, Path]:
+    network = synthetic_caches.jamba(tokenizer_fields.n_vocab)
+    hybrid = model_files.write_network(model_folder / "planned-hybrid.gguf", network, tokenizer_fields)
+    return {"starter": starter_model, "recurrent": mamba_model, "sliding": gemma3_model, "hybrid": hybrid}
+
+
+@pytest.fixture(scope="module")
+def here() -> Hardware:
+    return read_hardware(())
+
+
+def shape_of(planned: MemoryPlan, wishes: Wishes) -> LoadShape:
+    return LoadShape(planned.n_ctx, planned.kv_type, planned.n_gpu_layers, wishes.n_seq_max, wishes.n_batch)
+
+
+def exact_plan(path: Path, here: Hardware, wishes: Wishes) -> MemoryPlan:
+    facts = read_facts(path)
+    exact = dry_run(path, shape_of(plan(facts, here, wishes), wishes))
+    assert exact is not None
+    return plan(facts, here, wishes, exact=exact)
+
+
+@pytest.mark.parametrize("kind", ["starter", "recurrent", "sliding", "hybrid"])
+@pytest.mark.parametrize("kv_type", [KVType.F16, KVType.Q8_0])
+def test_load_allocates_what_was_planned(
+    models: Mapping[str, Path], here: Hardware, engine: RemoteEngine, kind: str, kv_type: KVType
+) -> None:
+    planned = exact_plan(models[kind], here, Wishes(n_ctx=1536, kv_type=kv_type))
+    assert planned.is_exact
+    info = engine.load(models[kind], n_ctx=1536, kv_type=kv_type).info
+    (allocated,) = info.buffers
+    assert planned.weights_bytes == info.size_bytes
+    assert planned.weights_bytes == pytest.approx(allocated.weights, abs=LOG_STEP)
+    assert planned.kv_bytes + planned.state_bytes == pytest.approx(allocated.kv, abs=2 * LOG_STEP)
+    assert planned.compute_bytes == allocated.compute
+
+
+@pytest.mark.parametrize("n_ctx", [1024, 8192])
+def test_process_grows_by_what_was_planned(
+    starter_model: Path, here: Hardware, engine: RemoteEngine, n_ctx: int
+) -> None:
+    planned = exact_plan(starter_model, here, Wishes(n_ctx=n_ctx))
+    assert engine.client.pid is not None
+    process = psutil.Process(engine.client.pid)
+    before = _settled_rss(process)
+    engine.load(starter_model, n_ctx=n_ctx)
+    engine.ask([user("Name a river.")], max_tokens=4)
+    grown = process.memory_info().rss - before
+    assert planned.total_bytes == pytest.approx(grown, rel=0.03)
+
+
+def _settled_rss(process: psutil.Process) -> int:
+    """After the process has imported all it needs."""
+    rss = 0
+    while rss != (rss := process.memory_info().rss):
+        time.sleep(0.5)
+    return rss
+
+
+def test_layers_in_ram_are_told(starter_model: Path) -> None:
+    exact = dry_run(starter_model, LoadShape(512, KVType.F16, 0, 4, 512))
+    assert exact is not None
+    assert exact.layer_devices == ("CPU",) * 31
+
+
+@pytest.mark.parametrize("kind", ["starter", "sliding"])
+@pytest.mark.parametrize("n_ctx", [256, 2048, 8192])
+def test_formula_is_near_where_no_dry_run_is_possible(
+    models: Mapping[str, Path], kind: str, n_ctx: int
+) -> None:
+    shape, facts = LoadShape(n_ctx, KVType.F16, 0, 4, 512), read_facts(models[kind])
+    exact = dry_run(models[kind], shape)
+    assert exact is not None
+    estimated = graph_bytes(facts, shape) + logits_bytes(facts, shape)
+    assert estimated == pytest.approx(exact.compute_bytes["CPU"], rel=0.02, abs=0.1 * MIB)
+
+
+def test_dry_run_takes_next_to_no_memory(starter_model: Path, here: Hardware) -> None:
+    started = time.perf_counter()
+    before = psutil.virtual_memory().available
+    # Of 32 GiB of cache, nothing is allocated.
+    assert dry_run(starter_model, LoadShape(2**20 + 2**19, KVType.F16, 0, 4, 512)) is not None
+    assert before - psutil.virtual_memory().available < 1024 * MIB
+    assert time.perf_counter() - started < 10
+
+
+@pytest.mark.parametrize("name", ["blocks-513", "cut-half", "context-0"])
+def test_broken_file_costs_the_dry_run_alone(bad_files: Mapping[str, Path], name: str) -> None:
+    found = dry_run(bad_files[name], LoadShape(512, KVType.F16, 0, 4, 512))
+    assert found is None or found.shape.n_ctx == 512
+
+
+def test_dry_run_that_hangs_is_ended(starter_model: Path) -> None:
+    assert dry_run(starter_model, LoadShape(512, KVType.F16, 0, 4, 512), timeout_s=0.001) is None
+    assert not [child for child in psutil.Process().children() if "dry-run" in child.name()]
+
+
+def test_context_of_billions_starts_no_process(starter_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dry_run_module, "_SPAWN", None)
+    assert dry_run(starter_model, LoadShape(2**31 - 1, KVType.F16, 0, 4, 512)) is None
