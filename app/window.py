@@ -14,13 +14,15 @@ from PySide6.QtWidgets import QApplication, QMessageBox
 
 from app import connections
 from app.commands import Commands
-from app.data.chat_store import open_chat_store
+from app.data.chat_store import OpenedStore
 from app.data.paths import database_path, settings_path
 from app.data.settings import SettingsStore
 from app.item_models.chat_list_item_model import ChatListItemModel
 from app.item_models.transcript_item_model import TranscriptItemModel
 from app.open_chats import OpenChats
 from app.pages import Pages
+from app.services.calibrations import Calibrations
+from app.services.chat_opening import ChatOpening
 from app.services.endurance import EnduranceMeasurement
 from app.services.engine_bridge import ClientFactory
 from app.services.gauge_history import GaugeHistory
@@ -56,12 +58,19 @@ class Weir:
         self.endurance = EnduranceMeasurement(self.loader, self.preferences, make_client)
         self.options = ModelOptions(self.preferences, self.loader)
         self.history = GaugeHistory()
-        self.plans = LoadPlans(sources, self.loader, self.history) if sources else None
+        self.plans: LoadPlans | None = None
+        self.calibrations: Calibrations | None = None
+        if sources:
+            self.plans = LoadPlans(sources, self.loader, self.history)
+            self.calibrations = Calibrations(
+                sources, self.loader, self.plans, lambda: self.endurance.current is not None
+            )
         self.chats = ChatListItemModel()
         self.transcript = TranscriptItemModel()
         self.window = MainWindow(self.chats, self.transcript, self.history)
         self.window.restore_geometry_text(settings.window_geometry)
         self.window.sidebar.set_collapsed(settings.sidebar_collapsed)
+        self.opening = ChatOpening(self.window)
         self.open: OpenChats | None = None
         self.pages = Pages(self)
         self.commands = Commands(self)
@@ -79,12 +88,26 @@ class Weir:
             return  # closed again already
         # The engine first: its process needs longest until it is ready.
         self.loader.load_first(self._starter)
-        try:
-            opened = open_chat_store(self.database)
-        except KnownError as error:
-            self._tell(str(error))
-            self.window.composer.setEnabled(False)  # what cannot be kept is not begun
-            return
+        self.opening.rescuing.connect(self._on_rescuing)
+        self.opening.failed.connect(self._on_not_opened)
+        self.opening.opened.connect(self._use)
+        self.opening.open(self.database)
+
+    def _on_rescuing(self) -> None:
+        self.window.composer.setEnabled(False)
+        sentence = self.window.tr("Your chats are being rescued from a file that is not as it should be.")
+        self.window.banner.add(Notice(sentence, calm=True))
+
+    def _on_not_opened(self, sentence: str) -> None:
+        self._tell(sentence)
+        self.window.composer.setEnabled(False)  # what cannot be kept is not begun
+        self.window.sidebar.setEnabled(False)
+        self.window.empty.setEnabled(False)
+
+    def _use(self, opened: OpenedStore) -> None:
+        if not self.window.composer.isEnabled():  # they had to be rescued
+            self.window.composer.setEnabled(True)
+            self.window.banner.clear_general()
         for message in (self._settings_notice, opened.notice):
             if message:
                 self._tell(message)
@@ -107,12 +130,15 @@ class Weir:
         self.window.banner.add(Notice(message))
 
     def _close(self) -> None:
+        self.opening.close()
         self.preferences.update(
             window_geometry=self.window.geometry_text(), sidebar_collapsed=self.window.sidebar.collapsed
         )
         self.endurance.close()
         if self.plans:
             self.plans.close()
+        if self.calibrations:
+            self.calibrations.close()
         if self.open:
             self.open.close()
         self.loader.close(CLOSING_S)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from app.cli.chat_session import EngineFactory
@@ -20,12 +20,12 @@ from app.cli.plan_table import lines
 from app.data.message_text import clean_text
 from app.data.paths import bandwidth_path, calibrations_path
 from engine.client import probe_backend
-from engine.dry_run import dry_run
-from engine.errors import EngineGone, KnownError, ModelFileError
+from engine.dry_run import Refused, try_out
+from engine.errors import EngineGone, KnownError, ModelFileError, ModelLoadError
 from engine.memory.bandwidth import BandwidthStore, with_bandwidth
 from engine.memory.calibration import CalibrationStore
 from engine.memory.hardware import Hardware, read_hardware
-from engine.memory.memory_plan import PROCESS_BYTES, LoadShape, MemoryPlan, Wishes
+from engine.memory.memory_plan import PROCESS_BYTES, LoadShape, MemoryPlan, Verdict, Wishes
 from engine.memory.planner import may_load, plan
 from engine.models.byte_reader import shown
 from engine.models.model_facts import ModelFacts, read_facts
@@ -63,7 +63,9 @@ def make_plan(facts: ModelFacts, path: Path, wishes: Wishes) -> MemoryPlan:
     if not facts.is_chat_model:
         return first
     shape = LoadShape(first.n_ctx, first.kv_type, first.n_gpu_layers, wishes.n_seq_max, wishes.n_batch)
-    exact = dry_run(path, shape)
+    exact = try_out(path, shape)
+    if isinstance(exact, Refused):
+        return replace(first, verdict=Verdict.CANNOT_CHAT, reasons=(exact.reason,))
     return plan(facts, hardware, wishes, exact=exact, calibrations=calibrations) if exact else first
 
 
@@ -86,7 +88,7 @@ def _audit(
 ) -> dict[str, AuditEntry]:
     refusal = may_load(planned)
     if refusal is not None:
-        raise EngineGone(f"It was not loaded. {refusal.message}")
+        raise ModelLoadError(f"It was not loaded. {refusal.message}")
     return audit(planned, path, wishes, make_engine)
 
 

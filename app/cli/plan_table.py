@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from app.cli.plan_audit import AuditEntry
-from engine.memory.memory_plan import DevicePlan, MemoryPlan
+from engine.memory.memory_plan import DevicePlan, MemoryPlan, Verdict
 from engine.memory.plan_words import size
 from engine.models.byte_reader import shown
 from engine.models.model_facts import ModelFacts
@@ -20,7 +20,7 @@ def lines(facts: ModelFacts, planned: MemoryPlan, audited: Mapping[str, AuditEnt
     """What `weir plan` prints."""
     yield f"{shown(facts.name)}, {facts.quantization}, {facts.n_params / 1e6:,.0f} M parameters"
     yield from planned.reasons
-    if not facts.is_chat_model:
+    if planned.verdict is Verdict.CANNOT_CHAT:
         return
     yield ""
     yield from _columns(list(_rows(planned)))

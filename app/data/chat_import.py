@@ -1,6 +1,7 @@
 """Exported chats -> the store.
 
-The JSON text of `chat_export` goes in; chats come out, each under a new id, equal to what was exported.
+The JSON text of `chat_export` goes in; chats come out, each under a new id, equal to what was exported,
+also where an equal one is there already.
 Promises that a text that is anything else raises KnownError with one sentence and changes nothing, and
 that fields it does not know are left alone. Knows nothing about the database.
 """
@@ -9,7 +10,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
@@ -37,7 +39,21 @@ class _Unusable(ValueError):
     """What is wrong with the text, as a part of a sentence."""
 
 
-def import_file(store: ChatStore, path: Path) -> list[ChatSummary]:
+@dataclass(frozen=True, slots=True)
+class ImportedChats:
+    """The chats that were stored; `n_known` of them were in the store before with the same messages."""
+
+    chats: tuple[ChatSummary, ...]
+    n_known: int
+
+    def __len__(self) -> int:
+        return len(self.chats)
+
+    def __iter__(self) -> Iterator[ChatSummary]:
+        return iter(self.chats)
+
+
+def import_file(store: ChatStore, path: Path) -> ImportedChats:
     """Store the chats of a file that Weir exported; raises KnownError, and then nothing was changed."""
     try:
         text = path.read_bytes().decode("utf-8")
@@ -48,7 +64,7 @@ def import_file(store: ChatStore, path: Path) -> list[ChatSummary]:
     return import_chats(store, text)
 
 
-def import_chats(store: ChatStore, text: str) -> list[ChatSummary]:
+def import_chats(store: ChatStore, text: str) -> ImportedChats:
     """Store the chats in `text`: all of them, or none. Raises KnownError, and then nothing was changed."""
     try:
         chats = _chats(_parsed(text))
@@ -56,7 +72,8 @@ def import_chats(store: ChatStore, text: str) -> list[ChatSummary]:
         raise _refusal(str(error)) from error
     except RecursionError as error:
         raise _refusal("it is nested too deeply") from error
-    return store.add_chats(chats)
+    n_known = store.count_known(chats)
+    return ImportedChats(tuple(store.add_chats(chats)), n_known)
 
 
 def _refusal(what: str) -> KnownError:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from app.data import salvage
 from app.data.chat_store import ChatStore
 from app.data.database import BUSY_TIMEOUT_S, explained
+from app.data.readable_rows import decode
 
 
 def open_chat_reader(path: Path) -> ChatStore:
@@ -24,5 +24,5 @@ def open_chat_reader(path: Path) -> ChatStore:
         connection = sqlite3.connect(
             f"{path.absolute().as_uri()}?mode=rw", timeout=BUSY_TIMEOUT_S, isolation_level=None, uri=True
         )
-        connection.text_factory = salvage.decode
+        connection.text_factory = decode
         return ChatStore(connection, path)

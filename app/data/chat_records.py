@@ -16,7 +16,7 @@ from typing import Any
 
 from app.data import chat_search
 from app.data.chat_options import ChatOptions, options_from_json
-from app.data.chat_rows import insert_chat, insert_whole, options_text, read_whole
+from app.data.chat_rows import has_same_messages, insert_chat, insert_whole, options_text, read_whole
 from app.data.database import explained, snapshot, transaction
 from app.data.message_text import clean_text
 from app.data.stored_message import ChatSummary, Found, WholeChat
@@ -130,10 +130,25 @@ class ChatRecords:
         with explained(self._path), snapshot(self._connection):
             return read_whole(self._connection, chat_id)
 
+    def count_known(self, chats: Sequence[WholeChat]) -> int:
+        """How many of `chats` are stored already: made at the same moment, with the same messages."""
+        stored: dict[float, list[str]] = {chat.summary.created_at: [] for chat in chats}
+        for chat in self.list_chats():
+            if chat.created_at in stored:
+                stored[chat.created_at].append(chat.id)
+        return sum(
+            any(self._is_equal(chat_id, chat) for chat_id in stored[chat.summary.created_at])
+            for chat in chats
+        )
+
     def add_chats(self, chats: Sequence[WholeChat]) -> list[ChatSummary]:
         """Store chats, each under a new id: all of them, or none."""
         with self._writing():
             return [insert_whole(self._connection, chat) for chat in chats]
+
+    def _is_equal(self, chat_id: str, chat: WholeChat) -> bool:
+        stored = self.whole_chat(chat_id)
+        return stored is not None and has_same_messages(stored, chat)
 
     # --- the connection ---------------------------------------------------------------------------
 

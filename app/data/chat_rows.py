@@ -67,3 +67,19 @@ def insert_whole(connection: sqlite3.Connection, chat: WholeChat) -> ChatSummary
         new_ids[message.id] = insert_message(connection, new).id
     connection.execute("UPDATE chats SET head_id = ? WHERE id = ?", (new_ids[chat.head_id], summary.id))
     return summary
+
+
+def has_same_messages(one: WholeChat, other: WholeChat) -> bool:
+    """Whether two chats have the same texts and files in the same branches; ids and titles do not count."""
+    return _messages_of(one) == _messages_of(other)
+
+
+def _messages_of(chat: WholeChat) -> list[tuple[object, ...]]:
+    places = {message.id: place for place, message in enumerate(chat.messages)}
+    return [
+        (
+            *(message.role, message.content, message.attachments, message.created_at),
+            None if message.parent_id is None else places[message.parent_id],
+        )
+        for message in chat.messages
+    ]

@@ -24,16 +24,10 @@ from pathlib import Path
 from app.data.chat_records import ChatRecords
 from app.data.database import explained, open_database, snapshot
 from app.data.message_rows import count_versions, insert_message, read_messages, read_tree
-from app.data.message_text import clean_text, title_from
+from app.data.message_text import clean_text, title_of
 from app.data.message_tree import MessageTree
 from app.data.owner import Owner, is_running, this_process
-from app.data.stored_message import (
-    Attachment,
-    MessageState,
-    StoredMessage,
-    TurnNumbers,
-    columns_of,
-)
+from app.data.stored_message import Attachment, MessageState, StoredMessage, TurnNumbers, columns_of
 from engine.errors import KnownError
 from engine.protocol import Role
 
@@ -51,16 +45,22 @@ class OpenedStore:
 def open_chat_store(path: Path) -> OpenedStore:
     """Open the chats at `path`, and mark the replies of killed processes as interrupted.
 
-    Raises KnownError when the database belongs to a newer Weir, or cannot be read or written.
+    A broken database, or one of a newer Weir, is rescued first, which may take seconds. Raises KnownError
+    when the database cannot be read or written.
     """
     opened = open_database(path)
-    store = ChatStore(opened.connection, path)
+    return OpenedStore(recovered_store(opened.connection, path), opened.notice)
+
+
+def recovered_store(connection: sqlite3.Connection, path: Path) -> ChatStore:
+    """A store over an open database, with the replies of killed processes marked as interrupted."""
+    store = ChatStore(connection, path)
     try:
         store.recover()
     except BaseException:
         store.close()
         raise
-    return OpenedStore(store, opened.notice)
+    return store
 
 
 class ChatStore(ChatRecords):
@@ -257,9 +257,10 @@ class ChatStore(ChatRecords):
 
     def _add_question(self, question: StoredMessage) -> StoredMessage:
         message = self._add(question)
+        title = title_of(message.content, [attachment.name for attachment in message.attachments])
         self._execute(
             "UPDATE chats SET updated_at = ?, title = iif(title = '', ?, title) WHERE id = ?",
-            *(message.created_at, title_from(message.content), message.chat_id),
+            *(message.created_at, title, message.chat_id),
         )
         return message
 
@@ -284,10 +285,7 @@ class ChatStore(ChatRecords):
 
 
 def _question(
-    chat_id: str,
-    parent_id: int | None,
-    content: str,
-    attachments: Sequence[Attachment],
+    chat_id: str, parent_id: int | None, content: str, attachments: Sequence[Attachment]
 ) -> StoredMessage:
     return StoredMessage(
         *(_NO_ID, chat_id, Role.USER, clean_text(content), MessageState.COMPLETE, time.time()),

@@ -3,8 +3,9 @@
 A path goes in; a connection with the newest tables comes out, with a sentence for the user if something
 had to be repaired. Promises:
 - what was committed with `durable` survives a crash of Weir, of the system, and a loss of power;
-- a database of a newer Weir is refused and left as it is, byte for byte;
-- a broken database is never overwritten: `salvage` sets it aside and saves what can be read;
+- a broken database, or one of a newer Weir, is never overwritten: `salvage` sets it aside and saves what
+  can be read;
+- a new database is at its path only once it is complete, so that an empty file there is a broken one;
 - several instances of Weir may open and write the same database at once.
 
 Knows nothing about chats beyond the tables that the migrations make.
@@ -20,7 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.data import migrations, salvage
-from app.data.inspection import DAMAGE_CODES, is_broken, pragma, primary_code
+from app.data.inspection import DAMAGE_CODES, Condition, inspect, pragma, primary_code
+from app.data.readable_rows import decode
+from app.data.set_aside import log_of
 from engine.errors import KnownError
 
 BUSY_TIMEOUT_S = 10.0  # how long to wait for another instance's write, which takes milliseconds
@@ -36,15 +39,58 @@ class OpenResult:
 
 
 def open_database(path: Path) -> OpenResult:
-    """Open the database at `path`, making, migrating or salvaging it as needed.
+    """Open the database at `path`, making, migrating or rescuing it as needed.
 
-    Raises KnownError when it belongs to a newer Weir, or cannot be read or written.
+    Raises KnownError when it cannot be read or written.
+    """
+    return open_if_sound(path) or OpenResult(*_rescued_and_opened(path))
+
+
+def open_if_sound(path: Path) -> OpenResult | None:
+    """Open the database at `path`, making or migrating it as needed; None if it must be rescued first.
+
+    Raises KnownError when it cannot be read or written.
     """
     with explained(path), _one_opener_at_a_time(path):
         notice = salvage.finish_replacing(path)
-        if is_broken(path):
-            notice = salvage.replace_broken(path, _open_for_writing)
+        if inspect(path) is not Condition.SOUND:
+            return None
+        if not path.exists():
+            _create(path)
         return OpenResult(_open_for_writing(path), notice)
+
+
+def rescue(path: Path) -> str | None:
+    """Set a broken or newer database aside and save what can be read; what to tell the user.
+
+    None if it is sound, perhaps because another instance has rescued it. May take seconds, in any
+    thread. Raises KnownError when that fails, or another instance still uses the database.
+    """
+    with explained(path), _one_opener_at_a_time(path):
+        condition = inspect(path)
+        if condition is Condition.SOUND:
+            return None
+        return salvage.replace(path, _open_for_writing, is_newer=condition is Condition.NEWER)
+
+
+def open_rescued(path: Path) -> sqlite3.Connection:
+    """Open the database that `rescue` has just left, without looking through it once more."""
+    with explained(path):
+        return _open_for_writing(path)
+
+
+def _rescued_and_opened(path: Path) -> tuple[sqlite3.Connection, str | None]:
+    notice = rescue(path)
+    return open_rescued(path), notice
+
+
+def _create(path: Path) -> None:
+    """Put an empty database at `path`, whole or not at all."""
+    new = path.with_name(f"{path.stem}-new{path.suffix}")
+    for leftover in (new, log_of(new)):
+        leftover.unlink(missing_ok=True)
+    _open_for_writing(new).close()
+    new.replace(path)
 
 
 @contextmanager
@@ -134,7 +180,7 @@ def _open_for_writing(path: Path) -> sqlite3.Connection:
     with contextlib.ExitStack() as on_error:
         on_error.callback(connection.close)
         # A byte that went bad in one text must not hide the whole chat.
-        connection.text_factory = salvage.decode
+        connection.text_factory = decode
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA fullfsync = ON")  # macOS: a plain fsync does not reach the disk

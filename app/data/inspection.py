@@ -1,21 +1,31 @@
 """Whether a database file is sound, found out without changing a byte of it or its log.
 
-A path goes in; an answer comes out, or a KnownError where a newer Weir wrote the file. Knows what damage
-looks like; what is done about it is the business of `salvage`.
+A path goes in; a `Condition` comes out. Knows what damage looks like; what is done about it is the business
+of `salvage`.
 """
 
 from __future__ import annotations
 
+import enum
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from app.data import migrations, salvage
-from engine.errors import KnownError
+from app.data import migrations
+from app.data.readable_rows import last_message_id
+from app.data.set_aside import log_of
 
 DAMAGE_CODES = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 _BUSY_TIMEOUT_S = 10.0
+
+
+class Condition(enum.Enum):
+    """What a database file is like."""
+
+    SOUND = enum.auto()  # or not there at all
+    BROKEN = enum.auto()
+    NEWER = enum.auto()  # sound, and made by a Weir that knows more than this one
 
 
 def primary_code(error: sqlite3.Error) -> int:
@@ -29,24 +39,25 @@ def pragma(connection: sqlite3.Connection, name: str) -> int:
     return value
 
 
-def is_broken(path: Path) -> bool:
-    """Whether the database must be set aside. Only reads; raises KnownError if a newer Weir wrote it."""
-    log_size = _size(salvage.log_of(path))
+def inspect(path: Path) -> Condition:
+    """What the database at `path` is like; reads all of it, and changes nothing."""
+    log_size = _size(log_of(path))
     if _size(path) <= 1:  # to SQLite a single byte is an empty file as well
-        return log_size > 0  # SQLite would delete a log without its database: the chats may be in it
+        # Weir itself never leaves an empty file. SQLite would delete a log without its database: the
+        # chats may be in it.
+        return Condition.BROKEN if path.exists() or log_size > 0 else Condition.SOUND
     try:
-        with closing(_connect_to_look(path, with_log=salvage.log_of(path).exists())) as connection:
-            _refuse_newer(connection, path)
-            return (
-                _has_unsound_pages(connection)
-                or _belongs_to_another_program(connection)
-                or _has_unsound_rows(connection)
-                or (log_size > 0 and _log_is_older(connection, path))
-            )
+        with closing(_connect_to_look(path, with_log=log_of(path).exists())) as connection:
+            if _has_unsound_pages(connection) or _belongs_to_another_program(connection):
+                return Condition.BROKEN
+            if pragma(connection, "user_version") > len(migrations.MIGRATIONS):
+                return Condition.NEWER  # what its rows must be like is not known here
+            unsound = _has_unsound_rows(connection) or (log_size > 0 and _log_is_older(connection, path))
+            return Condition.BROKEN if unsound else Condition.SOUND
     except sqlite3.DatabaseError as error:
         # These statements are right for every database of ours: an error in them is an error in it.
         if primary_code(error) in DAMAGE_CODES | {sqlite3.SQLITE_ERROR}:
-            return True
+            return Condition.BROKEN
         raise
 
 
@@ -61,15 +72,6 @@ def _connect_to_look(path: Path, *, with_log: bool) -> sqlite3.Connection:
     return sqlite3.connect(
         f"{path.absolute().as_uri()}?{mode}", uri=True, timeout=_BUSY_TIMEOUT_S, isolation_level=None
     )
-
-
-def _refuse_newer(connection: sqlite3.Connection, path: Path) -> None:
-    version = pragma(connection, "user_version")
-    if version > len(migrations.MIGRATIONS):
-        raise KnownError(
-            f"The chats in {path} were written by a newer Weir (format {version}; this one knows up to "
-            f"{len(migrations.MIGRATIONS)}). They were left as they are: update Weir to open them."
-        )
 
 
 def _belongs_to_another_program(connection: sqlite3.Connection) -> bool:
@@ -95,5 +97,5 @@ def _log_is_older(connection: sqlite3.Connection, path: Path) -> bool:
     """Whether the log beside the database would take messages away: then it is not this database's."""
     with closing(_connect_to_look(path, with_log=False)) as without_log:
         # Zero if damaged: a crash while the log was being merged leaves this; with the log it is whole.
-        before = salvage.last_message_id(without_log)
-    return before > salvage.last_message_id(connection)
+        before = last_message_id(without_log)
+    return before > last_message_id(connection)

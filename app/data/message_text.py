@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import unicodedata
+from collections.abc import Sequence
 
 TITLE_LENGTH = 60  # characters, the ellipsis included
 
@@ -33,6 +34,11 @@ def title_from(text: str) -> str:
     if len(line) <= TITLE_LENGTH:
         return line
     return line[: _cut_position(line, TITLE_LENGTH - len(_ELLIPSIS))].rstrip() + _ELLIPSIS
+
+
+def title_of(content: str, file_names: Sequence[str]) -> str:
+    """A title from a message: its text, or else the first of its files that has a name; "" if none has."""
+    return next(filter(None, map(title_from, (content, *file_names))), "")
 
 
 def one_line(text: str) -> str:

@@ -73,6 +73,9 @@ class ChatFiles(QObject):
         self.imported.emit()
         one, more = self.tr("One chat was imported."), self.tr("{0} chats were imported.")
         words = one if len(chats) == 1 else more.format(f"{len(chats):,}")
+        if chats.n_known:
+            again = self.tr("{0} of them were there already, and are there twice now.")
+            words = f"{words} {again.format(f'{chats.n_known:,}')}"
         self.notice.emit(Notice(words, calm=True))
 
     def _text_of(self, chat_ids: list[str], form: ChatFormat) -> str:

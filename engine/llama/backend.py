@@ -7,6 +7,7 @@ log, so the log is caught here and kept for whoever asks. Knows nothing about mo
 from __future__ import annotations
 
 import ctypes
+import re
 from collections import deque
 
 import llama_cpp.llama_cpp as llama
@@ -22,11 +23,12 @@ class Backend:
     """llama.cpp, initialised; one for each process. Close it after everything made with it.
 
     `log` holds the last lines that llama.cpp wrote, oldest first, without debug output; `errors`
-    those of them that tell of a failure.
+    those of them that tell of a failure. Of debug output, what matches `details` is kept too.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, details: re.Pattern[str] | None = None) -> None:
         self.log = _log.lines
+        _log.details = details
         self.errors = _log.errors
         llama.llama_log_set(_log.callback, ctypes.c_void_p(0))
         llama.llama_backend_init()
@@ -43,13 +45,16 @@ class _Log:
         self.lines: deque[str] = deque(maxlen=2000)
         self.errors: deque[str] = deque(maxlen=50)
         self.callback = llama.llama_log_callback(self._catch)
+        self.details: re.Pattern[str] | None = None
         self._last_level = _DEBUG
 
     def _catch(self, level: int, text: bytes | None, _user_data: object) -> None:
         self._last_level = self._last_level if level == _CONTINUE else level
-        if self._last_level == _DEBUG or not text:
+        if not text:
             return
         line = text.decode("utf-8", "replace").rstrip("\n")
+        if self._last_level == _DEBUG and not (self.details and self.details.match(line)):
+            return
         self.lines.append(line)
         if self._last_level == _ERROR:
             self.errors.append(line)

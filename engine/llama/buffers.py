@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from engine.protocol import DeviceBuffers
 
@@ -18,6 +18,7 @@ from engine.protocol import DeviceBuffers
 _SIZE = re.compile(r"\w+: +(\S+) +(model|KV|RS|compute|output) buffer size = +([0-9.]+) MiB")
 _KINDS = {"model": "weights", "KV": "kv", "RS": "kv", "compute": "compute", "output": "compute"}
 _HOST = "CPU"
+_MAPPED, _REARRANGED = "CPU_Mapped", "CPU_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,20 @@ def read_sizes(log: Iterable[str]) -> BufferSizes:
         known = sizes[_KINDS[kind]]
         known[name] = known.get(name, 0) + round(float(size) * 2**20)
     return BufferSizes(**sizes)
+
+
+def counted_once(sizes: BufferSizes, size_bytes: int) -> BufferSizes:
+    """`sizes` of a model whose tensors take `size_bytes`, without what lies in memory twice.
+
+    Weights that llama.cpp rearranges for the processor lie in a buffer of their own, as `CPU_REPACK`. The
+    buffer of the mapped file spans them still, but nobody reads these pages again: the system takes them back
+    when it needs room.
+    """
+    others = {name: size for name, size in sizes.weights.items() if name != _MAPPED}
+    if _MAPPED not in sizes.weights or not any(name.startswith(_REARRANGED) for name in others):
+        return sizes
+    mapped = min(sizes.weights[_MAPPED], max(0, size_bytes - sum(others.values())))
+    return replace(sizes, weights={**others, _MAPPED: mapped})
 
 
 def by_device(

@@ -19,7 +19,7 @@ import numpy as np
 from engine.errors import BadRequest, BugError, ModelLoadError
 from engine.llama.buffers import read_sizes
 from engine.llama.model import Model, last_error
-from engine.protocol import KVType
+from engine.protocol import KVType, real_n_ctx
 
 _KV_SIZE = re.compile(r"llama_kv_cache\w*: size = +([0-9.]+) MiB \( *(\d+) cells")
 _KV_TYPES = {KVType.F16: 1, KVType.Q8_0: 8, KVType.Q4_0: 2}  # enum ggml_type
@@ -82,7 +82,7 @@ class Batch:
 
 
 class Context:
-    """The KV cache of `n_ctx` cells (llama.cpp rounds up to 256) and its compute buffers.
+    """The KV cache of `n_ctx` cells (rounded up, see `real_n_ctx`) and its compute buffers.
 
     `buffers` tells where they lie.
 
@@ -190,7 +190,8 @@ class Context:
 
 def _raw_params(params: ContextParams) -> object:
     raw = llama.llama_context_default_params()
-    raw.n_ctx = params.n_ctx
+    # llama.cpp rounds up too, but only after it has cut the batch down to what was asked for.
+    raw.n_ctx = real_n_ctx(params.n_ctx)
     raw.n_seq_max = params.n_seq_max
     raw.kv_unified = True  # else every sequence gets n_ctx / n_seq_max cells
     raw.swa_full = params.swa_full

@@ -14,11 +14,12 @@ import llama_cpp.llama_cpp as llama
 
 from engine.errors import ModelLoadError
 from engine.llama.backend import Backend
-from engine.llama.buffers import read_sizes
+from engine.llama.buffers import counted_once, read_sizes
 from engine.llama.long_runs import without_long_runs
 
 _UNKNOWN_OR_CONTROL = (1 << 1) | (1 << 3)  # enum llama_token_attr: what parse_special=False skips
 _BPE = 2  # enum llama_vocab_type
+_NO_DEVICES = (ctypes.c_void_p * 1)(None)  # a list that its first NULL ends
 
 
 class Model:
@@ -44,6 +45,9 @@ class Model:
         backend.errors.clear()
         params = llama.llama_model_default_params()
         params.n_gpu_layers = n_gpu_layers
+        if n_gpu_layers == 0:
+            # Else a card is started all the same, and takes some hundred megabytes to compute prompts.
+            params.devices = ctypes.cast(_NO_DEVICES, ctypes.c_void_p)
         params.progress_callback = llama.llama_progress_callback(_progress(on_progress))
         if dry_run:
             params.no_alloc = True
@@ -56,7 +60,7 @@ class Model:
             )
         self.backend = backend
         self.path = path
-        self.buffers = read_sizes(backend.log)
+        self.buffers = counted_once(read_sizes(backend.log), self.size_bytes)
         self._vocab = llama.llama_model_get_vocab(self._handle)
         self._is_bpe = llama.llama_vocab_type(self._vocab) == _BPE
         self._pieces: dict[int, bytes] = {}

@@ -1,12 +1,13 @@
 """The memory plan: will this model run here, with how much context, how fast, and why.
 
-`ModelFacts`, `Hardware` and `Wishes` go in, a `MemoryPlan` comes out. Pure arithmetic; exact sizes may be
-handed in from a dry run. Knows nothing about processes.
+The values that `engine.memory.planner` takes and gives: `Wishes` and `ExactSizes` go in beside facts and
+hardware, a `MemoryPlan` comes out. All sizes in bytes. Knows nothing about how it is counted.
 """
 
 from __future__ import annotations
 
 import enum
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engine.protocol import KVType
@@ -26,6 +27,35 @@ class Wishes:
     n_batch: int = 512
 
 
+@dataclass(frozen=True, slots=True)
+class LoadShape:
+    """How a model is loaded, nothing left open; of `n_gpu_layers` the output counts as one."""
+
+    n_ctx: int
+    kv_type: KVType
+    n_gpu_layers: int
+    n_seq_max: int
+    n_batch: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExactSizes:
+    """What llama.cpp itself says about a load of this `shape`, from a dry run.
+
+    `layer_devices`: where each layer goes, then the output layer. `kv_bytes`: keys and values of all devices,
+    to 10 KB. `compute_bytes`: by device, "CPU" for all of the machine's own memory.
+    """
+
+    shape: LoadShape
+    layer_devices: tuple[str, ...]
+    kv_bytes: int
+    compute_bytes: Mapping[str, int]
+
+
+# The engine's process before it loads anything, and the one that renders its chat templates: measured.
+PROCESS_BYTES = 42 * 2**20
+
+
 class Verdict(enum.StrEnum):
     """The plan in a word."""
 
@@ -40,7 +70,8 @@ class Verdict(enum.StrEnum):
 class DevicePlan:
     """What goes to one device, in bytes; `free` is what is there for it, what will be freed included.
 
-    None where the driver does not say.
+    None where the driver does not say. `engine`: what the engine's process needs besides for this model, its
+    vocabulary above all; the process itself (`PROCESS_BYTES`) is not in it.
     """
 
     device: str
@@ -51,11 +82,12 @@ class DevicePlan:
     total: int | None
     free: int | None
     used_by_others: int | None
+    engine: int = 0
 
     @property
     def needed(self) -> int:
         """All that goes there."""
-        return self.weights + self.kv + self.state + self.compute
+        return self.weights + self.kv + self.state + self.compute + self.engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +97,8 @@ class MemoryPlan:
     `predicted_tps`: expected tokens a second at an empty context, None where no bandwidth is known;
     `limit_tps`: the bare roofline. `reasons`: sentences for people, the most important first.
     `n_ctx_fitting`: the largest context that would fit, 0 if none. `is_exact`: sizes are llama.cpp's own.
+    `can_insist`: only a card's memory is too small as counted, so that trying could fail but could not make
+    the machine swap.
     """
 
     verdict: Verdict
@@ -79,6 +113,7 @@ class MemoryPlan:
     n_ctx_fitting: int
     reasons: tuple[str, ...]
     is_exact: bool
+    can_insist: bool = False
 
     @property
     def weights_bytes(self) -> int:
@@ -89,6 +124,16 @@ class MemoryPlan:
     def kv_bytes(self) -> int:
         """The KV cache on all devices, recurrent states not included."""
         return sum(device.kv for device in self.devices)
+
+    @property
+    def state_bytes(self) -> int:
+        """Recurrent states on all devices."""
+        return sum(device.state for device in self.devices)
+
+    @property
+    def engine_bytes(self) -> int:
+        """What the engine's process needs besides."""
+        return sum(device.engine for device in self.devices)
 
     @property
     def compute_bytes(self) -> int:

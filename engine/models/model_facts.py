@@ -27,6 +27,7 @@ from engine.models.kind_facts import ModelKind, has_chat_template, kind_of
 from engine.models.metadata_facts import LayerMetadata
 from engine.models.model_file import check_layers
 from engine.models.model_parts import PART_NAME, headers_of
+from engine.models.placement_facts import place
 from engine.models.sliding_facts import sliding_window
 from engine.models.state_facts import HYBRID, RECURRENT
 from engine.models.weight_facts import WeightFacts, quantization_label, weigh
@@ -45,6 +46,9 @@ class ModelFacts:
     `reason`: a sentence why it cannot chat, or why its cache cannot shift; None where both go.
     `key_length`, `value_length`: numbers in one head's key and value, of layers that see all.
     `is_cache_exact` is False for the few architectures whose caches hold more than `layers` tells.
+    `layer_bytes`: weights of each block. `output_bytes`: those that lie with the output layer;
+    `output_copy_bytes`: the token embeddings, where they are the output too and another device computes it.
+    `inner_width`: numbers that one token has inside the widest layer.
     """
 
     name: str
@@ -76,6 +80,10 @@ class ModelFacts:
     value_length: int | None = None
     q_lora_rank: int | None = None
     is_cache_exact: bool = True
+    layer_bytes: tuple[int, ...] = ()
+    output_bytes: int = 0
+    output_copy_bytes: int = 0
+    inner_width: int = 0
 
     @property
     def is_chat_model(self) -> bool:
@@ -132,6 +140,8 @@ def facts_of(headers: Sequence[GGUFHeader]) -> ModelFacts:
     cannot_shift = _why_it_cannot_shift(metadata)
     name = _model_name(header)
     weights = _weigh(metadata, tensors)
+    n_experts_used = max(metadata.per_layer("expert_used_count"), default=0)
+    placed = place(tensors, metadata.n_layers, metadata.n_trunk, n_experts_used)
     return ModelFacts(
         name=name,
         architecture=metadata.architecture,
@@ -151,7 +161,7 @@ def facts_of(headers: Sequence[GGUFHeader]) -> ModelFacts:
         sliding_window=sliding_window(metadata) or None,
         rope_scaling=header.text(f"{metadata.architecture}.rope.scaling.type"),
         n_experts=metadata.count("expert_count") or None,
-        n_experts_used=max(metadata.per_layer("expert_used_count"), default=0) or None,
+        n_experts_used=n_experts_used or None,
         kv_lora_rank=metadata.count("attention.kv_lora_rank") or None,
         tokenizer=header.text("tokenizer.ggml.model"),
         has_chat_template=has_chat_template(header),
@@ -162,6 +172,10 @@ def facts_of(headers: Sequence[GGUFHeader]) -> ModelFacts:
         value_length=head.values or None,
         q_lora_rank=metadata.count("attention.q_lora_rank") or None,
         is_cache_exact=metadata.architecture not in NOT_COUNTED_WHOLE,
+        layer_bytes=placed.layer_bytes,
+        output_bytes=placed.output_bytes,
+        output_copy_bytes=placed.output_copy_bytes,
+        inner_width=placed.inner_width,
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +12,7 @@ import psutil
 import pytest
 
 from engine import dry_run as dry_run_module
-from engine.dry_run import dry_run
+from engine.dry_run import Refused, dry_run, try_out
 from engine.memory.compute_plan import graph_bytes, logits_bytes
 from engine.memory.hardware import Hardware, read_hardware
 from engine.memory.memory_plan import LoadShape, MemoryPlan, Wishes
@@ -23,6 +25,7 @@ from tests.native.harness import RemoteEngine, user
 
 MIB = 2**20
 LOG_STEP = 0.01 * MIB
+SHAPE = LoadShape(512, KVType.F16, 0, 4, 512)
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +95,7 @@ def _settled_rss(process: psutil.Process) -> int:
 
 
 def test_layers_in_ram_are_told(starter_model: Path) -> None:
-    exact = dry_run(starter_model, LoadShape(512, KVType.F16, 0, 4, 512))
+    exact = dry_run(starter_model, SHAPE)
     assert exact is not None
     assert exact.layer_devices == ("CPU",) * 31
 
@@ -109,23 +112,41 @@ def test_formula_is_near_where_no_dry_run_is_possible(
     assert estimated == pytest.approx(exact.compute_bytes["CPU"], rel=0.02, abs=0.1 * MIB)
 
 
-def test_dry_run_takes_next_to_no_memory(starter_model: Path, here: Hardware) -> None:
-    started = time.perf_counter()
-    before = psutil.virtual_memory().available
-    # Of 32 GiB of cache, nothing is allocated.
-    assert dry_run(starter_model, LoadShape(2**20 + 2**19, KVType.F16, 0, 4, 512)) is not None
-    assert before - psutil.virtual_memory().available < 1024 * MIB
-    assert time.perf_counter() - started < 10
+def test_dry_run_allocates_nothing_of_what_it_lays_out(starter_model: Path) -> None:
+    code = (
+        "import sys, psutil, pathlib\n"
+        "from engine.llama.dry_run import measure\n"
+        "from engine.memory.memory_plan import LoadShape\n"
+        "from engine.protocol import KVType\n"
+        "found = measure(pathlib.Path(sys.argv[1]), LoadShape(8192, KVType.F16, 0, 4, 512))\n"
+        "print(found.kv_bytes, psutil.Process().memory_info().rss)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code, str(starter_model)], capture_output=True, text=True, check=True
+    )
+    kv_bytes, rss = map(int, run.stdout.split())
+    assert kv_bytes == 180 * MIB
+    assert rss < 120 * MIB
 
 
-@pytest.mark.parametrize("name", ["blocks-513", "cut-half", "context-0"])
-def test_broken_file_costs_the_dry_run_alone(bad_files: Mapping[str, Path], name: str) -> None:
-    found = dry_run(bad_files[name], LoadShape(512, KVType.F16, 0, 4, 512))
-    assert found is None or found.shape.n_ctx == 512
+def test_file_that_ends_the_process_costs_the_dry_run_alone(bad_files: Mapping[str, Path]) -> None:
+    assert dry_run(bad_files["blocks-513"], SHAPE) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [("cut-half", "not within the file bounds"), ("architecture-unknown", "nosucharch")]
+)
+def test_file_that_is_refused_is_told_with_the_reason(
+    bad_files: Mapping[str, Path], name: str, reason: str
+) -> None:
+    found = try_out(bad_files[name], SHAPE)
+    assert isinstance(found, Refused)
+    assert reason in found.reason
+    assert dry_run(bad_files[name], SHAPE) is None
 
 
 def test_dry_run_that_hangs_is_ended(starter_model: Path) -> None:
-    assert dry_run(starter_model, LoadShape(512, KVType.F16, 0, 4, 512), timeout_s=0.001) is None
+    assert dry_run(starter_model, SHAPE, timeout_s=0.001) is None
     assert not [child for child in psutil.Process().children() if "dry-run" in child.name()]
 
 

@@ -162,6 +162,21 @@ def test_a_disk_that_fails_in_the_middle_of_an_import_changes_nothing(store: Cha
     assert store.list_chats() == before
 
 
+def test_chats_that_are_there_already_are_stored_again_and_counted(store: ChatStore) -> None:
+    first, second = write_chat(store), write_chat(store, "other words")
+    text = export_json(store, [first, second])
+    store.rename_chat(first, "Another title")
+    store.add_user_message(second, "goes on")
+    again = import_chats(store, text)
+    assert (len(again), again.n_known) == (2, 1)
+    assert len(store.list_chats()) == 4
+    store.delete_chat(first)
+    assert import_chats(store, text).n_known == 2  # the copies
+    for chat in store.list_chats():
+        store.delete_chat(chat.id)
+    assert import_chats(store, text).n_known == 0
+
+
 def test_a_file_is_imported_or_refused(store: ChatStore, tmp_path: Path) -> None:
     path = tmp_path / "chats.json"
     write_text_atomically(path, export_json(store, [write_chat(store)]))

@@ -39,6 +39,17 @@ def test_attachments_reload_equal(store: ChatStore) -> None:
     assert store.messages(chat.id) == [message]
 
 
+@pytest.mark.parametrize(
+    ("content", "title"), [("", "notes.pdf"), (" \n", "notes.pdf"), ("\nWhat is\tthis?", "What is this?")]
+)
+def test_a_chat_that_begins_with_files_only_is_called_like_the_first_one(
+    store: ChatStore, content: str, title: str
+) -> None:
+    files = (Attachment("notes.pdf", "text"), Attachment("b.py", ""))
+    store.add_user_message(store.create_chat().id, content, files)
+    assert [chat.title for chat in store.list_chats()] == [title]
+
+
 def test_a_reply_grows_and_ends_with_its_numbers(store: ChatStore) -> None:
     chat = store.create_chat()
     question = store.add_user_message(chat.id, "Why?")

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from app.data.chat_store import open_chat_store
-from app.data.salvage import log_of
+from app.data.set_aside import log_of
 from app.data.stored_message import MessageState
 
 KILLED_AFTER_SEND = """

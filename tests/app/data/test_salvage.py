@@ -5,15 +5,17 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from app.data import salvage
 from app.data.chat_store import ChatStore, open_chat_store
-from app.data.stored_message import StoredMessage
+from app.data.message_text import title_from
+from app.data.set_aside import log_of
+from app.data.stored_message import Attachment, StoredMessage
 from engine.errors import KnownError
 
 PAGE = 4096
@@ -69,16 +71,9 @@ def overwrite(path: Path, offset: int, content: bytes) -> None:
         file.write(content)
 
 
-def test_an_empty_file_is_simply_new(path: Path) -> None:
-    path.touch()
-    opened = open_chat_store(path)
-    assert opened.notice is None
-    assert opened.store.list_chats() == []
-    opened.store.close()
-    assert broken_files(path) == []
-
-
-@pytest.mark.parametrize("content", [b"\0" * 50_000, b"Dear diary,\n" * 500, b"xy", b"SQLite format 3\0"])
+@pytest.mark.parametrize(
+    "content", [b"", b"x", b"\0" * 50_000, b"Dear diary,\n" * 500, b"xy", b"SQLite format 3\0"]
+)
 def test_a_file_that_is_no_database_is_kept_aside(path: Path, content: bytes) -> None:
     path.write_bytes(content)
     left, notice = reopened(path)
@@ -126,6 +121,26 @@ def test_every_page_but_the_first_may_be_zeroed(path: Path, tmp_path: Path) -> N
         assert len(saved) > n_written - 20, page
 
 
+def test_half_a_database_gives_back_its_half_though_the_list_of_tables_is_in_the_other(path: Path) -> None:
+    store = open_chat_store(path).store
+    write_chats(store)
+    assert store.search("Chat")  # makes the tables of search, which come last in the file
+    store.close()
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    left, _ = reopened(path)
+    assert sum(map(len, left.values())) > N_CHATS * N_MESSAGES // 5
+
+
+def test_half_a_large_database_is_rescued_quickly(path: Path) -> None:
+    new_database(path, n_chats=100)
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    start_s = time.perf_counter()
+    opened = open_chat_store(path)
+    took_s = time.perf_counter() - start_s
+    opened.store.close()
+    assert took_s < 2
+
+
 def test_page_three_zeroed_keeps_the_chats(path: Path) -> None:
     written = new_database(path)
     overwrite(path, 2 * PAGE, bytes(PAGE))
@@ -137,8 +152,25 @@ def test_messages_whose_chat_is_lost_get_a_new_one(path: Path) -> None:
     written = new_database(path, n_chats=2)
     overwrite(path, 1 * PAGE, bytes(PAGE))  # the table of chats
     store = open_chat_store(path).store
-    assert {chat.id: chat.title for chat in store.list_chats()} == dict.fromkeys(written, "Recovered chat")
+    titles = {chat.id: chat.title for chat in store.list_chats()}
+    assert titles == {chat_id: title_from(messages[0].content) for chat_id, messages in written.items()}
+    assert all(title.startswith(f"Chat {n}, message 0 ") for n, title in enumerate(sorted(titles.values())))
     assert {chat_id: store.messages(chat_id) for chat_id in written} == written
+    store.close()
+
+
+def test_a_recovered_chat_without_words_has_the_name_of_its_first_file_or_says_what_it_is(path: Path) -> None:
+    store = open_chat_store(path).store
+    with_file, without = store.create_chat("a"), store.create_chat("b")
+    store.add_user_message(with_file.id, "", [Attachment("a.py", ""), Attachment("b.py", "")])
+    store.add_user_message(without.id, "")
+    store.close()
+    overwrite(path, 1 * PAGE, bytes(PAGE))  # the table of chats
+    store = open_chat_store(path).store
+    assert {chat.id: chat.title for chat in store.list_chats()} == {
+        with_file.id: "a.py",
+        without.id: "Recovered chat",
+    }
     store.close()
 
 
@@ -158,10 +190,10 @@ def test_values_that_make_no_sense_are_left_behind(path: Path) -> None:
 def test_chats_that_are_only_in_the_log_are_salvaged(path: Path) -> None:
     store = open_chat_store(path).store
     written = write_chats(store, n_chats=2)
-    log = salvage.log_of(path).read_bytes()
+    log = log_of(path).read_bytes()
     store.close()
     path.write_bytes(b"")
-    salvage.log_of(path).write_bytes(log)
+    log_of(path).write_bytes(log)
     left, _ = reopened(path)
     assert left == written
     aside_database, aside_log = broken_files(path)
@@ -172,7 +204,7 @@ def test_chats_that_are_only_in_the_log_are_salvaged(path: Path) -> None:
 @pytest.mark.parametrize("log", [b"\0" * 40_000, b"not a log" * 500])
 def test_a_log_full_of_nonsense_takes_nothing_away(path: Path, log: bytes) -> None:
     written = new_database(path, n_chats=2)
-    salvage.log_of(path).write_bytes(log)
+    log_of(path).write_bytes(log)
     opened = open_chat_store(path)
     assert opened.notice is None
     assert {chat.id: opened.store.messages(chat.id) for chat in opened.store.list_chats()} == written
@@ -182,11 +214,11 @@ def test_a_log_full_of_nonsense_takes_nothing_away(path: Path, log: bytes) -> No
 def test_a_log_from_before_takes_nothing_away(path: Path) -> None:
     store = open_chat_store(path).store
     write_chats(store, n_chats=1)
-    old_log = salvage.log_of(path).read_bytes()
+    old_log = log_of(path).read_bytes()
     write_chats(store, n_chats=3)
     written = {chat.id: store.messages(chat.id) for chat in store.list_chats()}
     store.close()
-    salvage.log_of(path).write_bytes(old_log)
+    log_of(path).write_bytes(old_log)
     database = path.read_bytes()
     left, _ = reopened(path)
     assert left == written
@@ -199,7 +231,7 @@ def test_the_log_of_another_database_takes_nothing_away(path: Path, tmp_path: Pa
     written = new_database(path)
     other = open_chat_store(tmp_path / "other.db").store
     write_chats(other, n_chats=1)
-    shutil.copyfile(tmp_path / "other.db-wal", salvage.log_of(path))
+    shutil.copyfile(tmp_path / "other.db-wal", log_of(path))
     other.close()
     left, _ = reopened(path)
     assert {chat_id: left[chat_id] for chat_id in written} == written
@@ -228,11 +260,11 @@ def test_a_kill_between_the_two_renames_is_finished(
 ) -> None:
     store = open_chat_store(path).store
     write_chats(store, n_chats=1)
-    old_log = salvage.log_of(path).read_bytes()
+    old_log = log_of(path).read_bytes()
     write_chats(store)
     written = {chat.id: store.messages(chat.id) for chat in store.list_chats()}
     store.close()
-    salvage.log_of(path).write_bytes(old_log)
+    log_of(path).write_bytes(old_log)
 
     def die(self: Path, target: Path) -> Path:
         raise KeyboardInterrupt
@@ -242,12 +274,12 @@ def test_a_kill_between_the_two_renames_is_finished(
         with pytest.raises(KeyboardInterrupt):
             open_chat_store(path)
     assert not path.exists()
-    salvage.log_of(path).write_bytes(old_log)  # as if the kill came before this one was moved away
+    log_of(path).write_bytes(old_log)  # as if the kill came before this one was moved away
     left, notice = reopened(path)
     assert left == written
     assert notice == (
-        "Your chats file was damaged: what could be read was saved, "
-        f"and the damaged file is kept in {tmp_path}."
+        "Your chats file was damaged, or made by a newer Weir: what could be read was saved, "
+        f"and the original file is kept in {tmp_path}."
     )
 
 

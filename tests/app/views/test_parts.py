@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import sqlite3
 import sys
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -177,13 +175,30 @@ def test_qt_bindings_do_not_lose_references(qapp: QApplication) -> None:
 def test_chats_that_cannot_be_opened_are_told_and_nothing_is_begun(
     start: Callable[[], Desk], home: Path, engine: ScriptedEngine, qtbot: QtBot
 ) -> None:
-    with closing(sqlite3.connect(home / "chats.db")) as newer:
-        newer.execute("PRAGMA user_version = 99")
-        newer.execute("CREATE TABLE chats (id TEXT)")
+    (home / "chats.db").mkdir()
     weir = Weir(engine, None)
     qtbot.addWidget(weir.window)
     weir.show()
     settle()
-    assert "newer Weir" in weir.window.banner.text.text()
+    assert "could not be" in weir.window.banner.text.text()
     assert not weir.window.composer.isEnabled()
+    weir.window.close()
+
+
+def test_chats_of_a_damaged_file_are_rescued_while_the_window_stands(
+    start: Callable[[], Desk], home: Path, engine: ScriptedEngine, qtbot: QtBot
+) -> None:
+    desk = start()
+    desk.send("Keep me")
+    desk.weir.window.close()
+    database = home / "chats.db"
+    database.write_bytes(database.read_bytes()[:-1500])
+    weir = Weir(engine, None)
+    qtbot.addWidget(weir.window)
+    weir.show()
+    settle()
+    qtbot.waitUntil(lambda: weir.open is not None, timeout=10_000)
+    assert weir.window.composer.isEnabled()
+    assert "damaged" in weir.window.banner.text.text()
+    assert list(home.glob("chats-broken-*.db"))
     weir.window.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.llama.buffers import by_device, read_sizes
+from engine.llama.buffers import by_device, counted_once, read_sizes
 from engine.protocol import DeviceBuffers
 
 MIB = 2**20
@@ -34,3 +34,13 @@ def test_what_lies_on_each_device_is_added_up() -> None:
 
 def test_a_log_that_says_nothing_gives_nothing() -> None:
     assert by_device(read_sizes([]), read_sizes(["llama_context: n_ctx = 512"]), ["CPU"]) == ()
+
+
+def test_weights_that_were_rearranged_are_counted_once() -> None:
+    log = """\
+load_tensors:   CPU_Mapped model buffer size =   335.00 MiB
+load_tensors:   CPU_REPACK model buffer size =   320.00 MiB
+""".splitlines()
+    sizes = counted_once(read_sizes(log), 350 * MIB)
+    assert sizes.weights == {"CPU_REPACK": 320 * MIB, "CPU_Mapped": 30 * MIB}
+    assert counted_once(read_sizes(LOAD), 2000 * MIB) == read_sizes(LOAD), "nothing was rearranged"
