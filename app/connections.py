@@ -74,6 +74,8 @@ def connect_gauges(weir: Weir) -> None:
     loader.progress.connect(window.status.show_load_progress)
     history.changed.connect(lambda: window.status.show_speeds(history.speeds(CURVE_S, CURVE_S)))
     window.status.show_total_memory(machine_memory().total)
+    if calibrations := weir.calibrations:
+        window.memory.read_use = lambda: calibrations.use(history.newest)
     window.status.panel_requested.connect(window.memory.toggle)
     window.memory.opened.connect(window.status.show_panel_open)
 
@@ -181,7 +183,10 @@ def show_model(weir: Weir) -> None:
         model=info.name if info else None, loading=loading is not None, problem=weir.loader.problem
     )
     weir.window.status.show_model(info, loading)
-    weir.window.memory.show_model(info, weir.loader.present.load_ms if weir.loader.present else None)
+    present = weir.loader.present
+    weir.window.memory.show_model(
+        info, present.load_ms if present else None, present.plan if present else None
+    )
     weir.pages.show_model(info)
 
 

@@ -21,7 +21,6 @@ from app.services.notice import Notice
 from app.services.plan_result import PlanResult
 from app.services.preferences import Preferences
 from engine.errors import KnownError
-from engine.protocol import ModelInfo
 
 
 class ChatOptionsService(QObject):
@@ -72,7 +71,8 @@ class ChatOptionsService(QObject):
 
     def load_planned(self, chat_id: str | None, planned: PlanResult, how: LoadSettings) -> None:
         """Load a model as somebody saw it planned; what was chosen for it holds from now on."""
-        holds = self.effective(chat_id).load_settings
+        n_ctx_train = planned.facts.n_ctx_train if planned.facts else None
+        holds = _possible(self.effective(chat_id).load_settings, n_ctx_train)
         chosen = {
             name: value for name, value in dataclasses.asdict(how).items() if value != getattr(holds, name)
         }
@@ -91,7 +91,7 @@ class ChatOptionsService(QObject):
         if present is None:
             return False
         info = self._loader.info if self._loader.loading is None else None
-        wanted = _possible(self.effective(chat_id).load_settings, info)
+        wanted = _possible(self.effective(chat_id).load_settings, info.n_ctx_train if info else None)
         if info and wanted.n_ctx == info.n_ctx:  # what None came to
             wanted = dataclasses.replace(wanted, n_ctx=present.n_ctx)
         return wanted != present
@@ -101,8 +101,8 @@ class ChatOptionsService(QObject):
         info = self._loader.info
         path = path or self._loader.loading or (info.path if info else None)
         if path:
-            known = info if info and info.path == path else None
-            self._loader.load(path, _possible(self.effective(chat_id).load_settings, known))
+            n_ctx_train = info.n_ctx_train if info and info.path == path else None
+            self._loader.load(path, _possible(self.effective(chat_id).load_settings, n_ctx_train))
 
     def _keep(self, chat_id: str | None, choices: Mapping[str, Any]) -> None:
         options = self.options(chat_id)
@@ -117,8 +117,8 @@ class ChatOptionsService(QObject):
             self.notice.emit(Notice(str(error), chat_id=chat_id))
 
 
-def _possible(wanted: LoadSettings, info: ModelInfo | None) -> LoadSettings:
-    """What of `wanted` the model of `info` can have: no more context than it was trained for."""
-    if info is None or wanted.n_ctx is None or not 0 < info.n_ctx_train < wanted.n_ctx:
+def _possible(wanted: LoadSettings, n_ctx_train: int | None) -> LoadSettings:
+    """What of `wanted` a model can have: no more context than it was trained for, where that is known."""
+    if n_ctx_train is None or wanted.n_ctx is None or not 0 < n_ctx_train < wanted.n_ctx:
         return wanted
-    return dataclasses.replace(wanted, n_ctx=info.n_ctx_train)
+    return dataclasses.replace(wanted, n_ctx=n_ctx_train)

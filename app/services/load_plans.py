@@ -17,7 +17,6 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from app.data.settings import LoadSettings
 from app.data.settings_parsing import ALL_LAYERS
-from app.services.background import Background, Runner
 from app.services.freed_memory import freed_by_unloading
 from app.services.gauge_history import GaugeHistory
 from app.services.model_loader import ModelLoader
@@ -59,15 +58,14 @@ class LoadPlans(QObject):
         sources: PlanSources,
         loader: ModelLoader,
         history: GaugeHistory,
-        make_runner: Callable[[str], Runner] = Background,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
         self._sources = sources
         self._loader = loader
         self._history = history
-        self._looking = make_runner("plan-look")
-        self._trying = make_runner("plan-dry-run")
+        self._looking = sources.make_runner("plan-look")
+        self._trying = sources.make_runner("plan-dry-run")
         self._known: _Known | None = None
         self._asked: tuple[str, Wishes] | None = None
         self._exact: dict[tuple[str, LoadShape], ExactSizes | None] = {}
@@ -129,8 +127,8 @@ class LoadPlans(QObject):
 
         self._looking.run(self._look_job(path), on_known)
 
-    def take_bandwidth(self, hardware: Hardware) -> None:
-        """The machine's memory was measured."""
+    def take_hardware(self, hardware: Hardware) -> None:
+        """More is known of the machine: its memory was measured."""
         self.hardware = hardware
 
     def close(self) -> None:

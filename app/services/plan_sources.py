@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from app.data.paths import bandwidth_path, calibrations_path
+from app.services.background import Background, Runner
 from engine.client import probe_backend
 from engine.dry_run import dry_run
 from engine.errors import EngineGone
@@ -42,7 +43,10 @@ class Plan(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PlanSources:
-    """`read_facts` raises ModelFileError; `dry_run` gives None where llama.cpp could not be asked."""
+    """`read_facts` raises ModelFileError; `dry_run` gives None where llama.cpp could not be asked.
+
+    `make_runner` makes what runs the slow ones, by the name of its thread.
+    """
 
     read_facts: Callable[[Path], ModelFacts]
     probe_devices: Callable[[], Sequence[DeviceMemory]]
@@ -52,6 +56,7 @@ class PlanSources:
     bandwidths: BandwidthStore
     calibrations: CalibrationStore
     plan: Plan = planner.plan
+    make_runner: Callable[[str], Runner] = Background
 
     def machine(self, devices: Sequence[DeviceMemory], own_pids: Iterable[int]) -> Hardware:
         """The machine as it is now, with the bandwidth that was measured on it."""

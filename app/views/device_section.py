@@ -6,9 +6,10 @@ A `DeviceSplit` goes in. Knows nothing about where the figures come from.
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent
-from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.services.memory_split import DeviceSplit
+from app.views.leading_label import LeadingLabel
 from app.views.memory_bar import MemoryBar, use_colour
 from app.views.memory_words import device_rows, device_title
 from app.views.selectable_text import SelectableText
@@ -20,8 +21,8 @@ class DeviceSection(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._shown: tuple[DeviceSplit, int | None] | None = None
-        self.title = QLabel()
+        self._shown: tuple[DeviceSplit, int | None, DeviceSplit | None] | None = None
+        self.title = LeadingLabel()
         self.title.setWordWrap(True)
         self.bar = MemoryBar()
         self.legend = SelectableText()
@@ -31,12 +32,12 @@ class DeviceSection(QWidget):
         for part in (self.title, self.bar, self.legend):
             column.addWidget(part)
 
-    def show_split(self, split: DeviceSplit, n_cells: int | None) -> None:
-        """Show the device; `n_cells` of the KV cache."""
-        self._shown = (split, n_cells)
+    def show_split(self, split: DeviceSplit, n_cells: int | None, planned: DeviceSplit | None = None) -> None:
+        """Show the device; `n_cells` of the KV cache; `planned` is how it was expected to be."""
+        self._shown = (split, n_cells, planned)
         self.title.setText(device_title(split))
         self.bar.show_split(split)
-        self.legend.show_rows(device_rows(split, n_cells), use_colour)
+        self.legend.show_rows(device_rows(split, n_cells, planned), use_colour)
 
     def changeEvent(self, event: QEvent) -> None:
         """Another theme: other colours in the legend."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import enum
 
-from PySide6.QtCore import Qt, Signal, SignalInstance
+from PySide6.QtCore import QEvent, Qt, Signal, SignalInstance
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
@@ -24,9 +24,10 @@ from PySide6.QtWidgets import (
 )
 
 from app.views.example_button import ExampleButton
+from app.views.message_measure import widest_column
 from app.views.tokens import UNIT
 
-_WIDEST = UNIT * 76
+_MARGIN = UNIT * 2
 _TWO_COLUMNS_FROM = UNIT * 60
 
 
@@ -102,6 +103,16 @@ class EmptyPage(QScrollArea):
         super().resizeEvent(event)
         self._fill(2 if self.viewport().width() >= _TWO_COLUMNS_FROM else 1)
 
+    def changeEvent(self, event: QEvent) -> None:
+        """Larger letters need a wider column."""
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.FontChange and hasattr(self, "_inner"):
+            self._limit()
+
+    def _limit(self) -> None:
+        """As wide as the messages will be, and the composer below."""
+        self._inner.setMaximumWidth(widest_column(self.fontMetrics()) + 2 * _MARGIN)
+
     @staticmethod
     def _state(model: str | None, loading: bool, problem: str) -> EmptyState:
         if model:
@@ -155,10 +166,10 @@ class EmptyPage(QScrollArea):
         return button
 
     def _arrange(self) -> None:
-        inner = QWidget()
-        inner.setMaximumWidth(_WIDEST)
+        inner = self._inner = QWidget()
+        self._limit()
         column = QVBoxLayout(inner)
-        column.setContentsMargins(UNIT * 2, UNIT * 2, UNIT * 2, UNIT * 2)
+        column.setContentsMargins(_MARGIN, _MARGIN, _MARGIN, _MARGIN)
         column.setSpacing(UNIT)
         column.addStretch(2)
         for label in (self.title, self.text):

@@ -99,9 +99,10 @@ class GaugeLabel(QLabel):
         self._show_tip()
 
     def reserve(self, template: str) -> None:
-        """The place is as wide as `template`, with any digits, for the texts that come from now on."""
+        """The place is as wide as `template`, with any digits, or as what is shown; not as older texts."""
         if template != self._template:
             self._template = self._widest = template
+            self._grow()
             self.updateGeometry()
 
     def least_width(self) -> int:

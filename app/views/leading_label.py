@@ -6,6 +6,8 @@ from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QLabel, QWidget
 
+from app.views.leading_side import leading_side
+
 
 class LeadingLabel(QLabel):
     """Plain text. Qt's own label stands on the left for a Latin text, also in a window from right to left."""
@@ -26,6 +28,4 @@ class LeadingLabel(QLabel):
             self._align()
 
     def _align(self) -> None:
-        flag = Qt.AlignmentFlag
-        side = flag.AlignRight if self.isRightToLeft() else flag.AlignLeft
-        self.setAlignment(side | flag.AlignAbsolute | flag.AlignVCenter)
+        self.setAlignment(leading_side(self) | Qt.AlignmentFlag.AlignVCenter)

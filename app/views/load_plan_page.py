@@ -99,7 +99,12 @@ class LoadPlanPage(QWidget):
     # --- showing ----------------------------------------------------------------------------------
 
     def _on_planned(self, path: str, result: PlanResult) -> None:
-        if path == self._path:
+        if path != self._path:
+            return
+        n_ctx_train = result.facts.n_ctx_train if result.facts else None
+        if self._how.n_ctx and n_ctx_train and self._how.n_ctx > n_ctx_train:
+            self._choose("n_ctx", n_ctx_train)  # another model's context
+        else:
             self._show(result)
 
     def _show(self, result: PlanResult) -> None:
@@ -186,13 +191,13 @@ class LoadPlanPage(QWidget):
         inner.addLayout(self._device_column)
         inner.addWidget(self.origin)
         inner.addStretch(1)
-        area = QScrollArea()
-        area.setWidget(_column(inner))
+        area, contents = QScrollArea(), _column(inner)
+        area.setWidget(contents)
         area.setWidgetResizable(True)
         area.setFrameShape(QFrame.Shape.NoFrame)
         area.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # its fields scroll it, by having the focus
         area.viewport().setAutoFillBackground(False)
-        area.widget().setAutoFillBackground(False)
+        contents.setAutoFillBackground(False)
         page = QVBoxLayout(self)
         page.setContentsMargins(0, 0, 0, 0)
         page.setSpacing(0)

@@ -6,6 +6,7 @@ layout needs and the writer of the message has not written. Knows nothing about 
 
 from __future__ import annotations
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QTextBlock, QTextBlockFormat, QTextCursor, QTextList, QTextListFormat
 
 from app.views.markdown_style import ISOLATE
@@ -18,18 +19,18 @@ def selected_text(cursor: QTextCursor) -> str:
     """The text between the ends of `cursor`'s selection."""
     start, end = cursor.selectionStart(), cursor.selectionEnd()
     block = cursor.document().findBlock(start)
-    text = ""
+    lines: list[list[str]] = []  # of a table's row its cells, else one text
     row: tuple[int, int] | None = None
-    is_first = True
     while block.isValid() and block.position() <= end:
         if not _is_gap(block):
             before, row = row, _row(block)
-            if not is_first:
-                text += "\t" if row is not None and row == before else "\n"
-            is_first = False
-            text += (_marker(block) if start <= block.position() < end else "") + _inside(block, start, end)
+            if row is None or row != before:
+                lines.append([])
+            marker = _marker(block) if start <= block.position() < end else ""
+            cell = marker + _inside(block, start, end)
+            lines[-1].insert(0 if _runs_from_right(block) else len(lines[-1]), cell)
         block = block.next()
-    return text
+    return "\n".join("\t".join(cells) for cells in lines)
 
 
 def _is_gap(block: QTextBlock) -> bool:
@@ -41,6 +42,12 @@ def _row(block: QTextBlock) -> tuple[int, int] | None:
     """The table and row that the block stands in."""
     table = QTextCursor(block).currentTable()
     return (table.firstPosition(), table.cellAt(block.position()).row()) if table else None
+
+
+def _runs_from_right(block: QTextBlock) -> bool:
+    """Whether the block stands in a table whose first column is its last one in the document."""
+    table = QTextCursor(block).currentTable()
+    return table is not None and table.format().layoutDirection() == Qt.LayoutDirection.RightToLeft
 
 
 def _marker(block: QTextBlock) -> str:

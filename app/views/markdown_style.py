@@ -23,6 +23,7 @@ from PySide6.QtGui import (
     QTextFormat,
     QTextFrameFormat,
     QTextLength,
+    QTextListFormat,
     QTextTableFormat,
 )
 
@@ -39,6 +40,13 @@ QUOTE_BARS = QTextFormat.Property.UserProperty + 1
 
 ISOLATE = QTextFormat.Property.UserProperty + 2
 """Of a character: it only keeps code left to right, and is not part of the text."""
+
+BULLETS = (
+    QTextListFormat.Style.ListDisc,
+    QTextListFormat.Style.ListCircle,
+    QTextListFormat.Style.ListSquare,
+)
+"""Of lists in lists, from the outermost; `markdown_marks` paints them."""
 
 _LINE_HEIGHT = 1.4
 """Distance of two lines over the height of the font."""
@@ -95,6 +103,12 @@ class MarkdownStyle:
         """Qt keeps an empty block around each panel and table; it has no height of its own."""
         form = QTextBlockFormat()
         form.setLineHeight(1, QTextBlockFormat.LineHeightTypes.FixedHeight.value)
+        return form
+
+    def unseen(self) -> QTextCharFormat:
+        """Of a block whose bullet Qt shall not paint: it takes the colour of the block's own letters."""
+        form = QTextCharFormat()
+        form.setForeground(QBrush(QColor(Qt.GlobalColor.transparent)))
         return form
 
     def code_line(self) -> QTextBlockFormat:

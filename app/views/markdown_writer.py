@@ -19,7 +19,7 @@ from app.views.markdown_direction import has_right_to_left, is_right_to_left
 from app.views.markdown_math import MAX_FORMULA
 from app.views.markdown_places import CodePlace, Places
 from app.views.markdown_runs import Run, lines_of, runs_of
-from app.views.markdown_style import INDENT, ISOLATE, QUOTE_BARS, MarkdownStyle
+from app.views.markdown_style import BULLETS, INDENT, ISOLATE, QUOTE_BARS, MarkdownStyle
 from app.views.markdown_tables import insert_table
 from app.views.markdown_typesetting import FormulaTask
 from app.views.tokens import UNIT
@@ -27,11 +27,6 @@ from app.views.tokens import UNIT
 CODE = frozenset({"fence", "code_block"})
 
 _TASK = re.compile(r"\[([ xX])\]\s+")
-_BULLETS = (
-    QTextListFormat.Style.ListDisc,
-    QTextListFormat.Style.ListCircle,
-    QTextListFormat.Style.ListSquare,
-)
 _LRI, _PDI = "\N{LEFT-TO-RIGHT ISOLATE}", "\N{POP DIRECTIONAL ISOLATE}"
 
 
@@ -112,25 +107,36 @@ class MarkdownWriter:
 
     # --- blocks -----------------------------------------------------------------------------------
 
-    def _begin(self, form: QTextBlockFormat) -> None:
-        """Begin a block inside the open lists and quotes, with the list's marker if one is due."""
+    def _begin(self, form: QTextBlockFormat, text: str = "") -> None:
+        """Begin a block for `text` inside the open lists and quotes, with the list's marker if one is due."""
         form = QTextBlockFormat(form)
         if self._bars:
             form.setProperty(QUOTE_BARS, self._bars)
         item = self._containers[-1] if self._containers else None
         has_marker = item is not None and item.marker_due
         form.setIndent(0 if has_marker else len(self._containers))
+        is_task = form.hasProperty(QTextBlockFormat.Property.BlockMarker)
+        has_bullet = item is not None and has_marker and item.form.style() in BULLETS and not is_task
+        letters = self._style.unseen() if has_bullet else QTextCharFormat()
         if self._fresh:
             self._cursor.setBlockFormat(form)
+            self._cursor.setBlockCharFormat(letters)
             self._fresh = False
         else:
-            self._cursor.insertBlock(form, QTextCharFormat())
+            self._cursor.insertBlock(form, letters)
         if item is not None and has_marker:
-            item.marker_due = False
-            if item.made is None:
-                item.made = self._cursor.createList(item.form)
-            else:
-                item.made.add(self._cursor.block())
+            self._put_marker(item, right_to_left=is_right_to_left(text))
+
+    def _put_marker(self, item: _List, *, right_to_left: bool) -> None:
+        item.marker_due = False
+        if item.made is not None:
+            item.made.add(self._cursor.block())
+            return
+        if right_to_left:
+            # Qt turns number and suffix around, and so does the layout of the text: the dot would come first.
+            item.form.setNumberPrefix(".")
+            item.form.setNumberSuffix("")
+        item.made = self._cursor.createList(item.form)
 
     def _due(self, due: bool) -> None:
         item = self._containers[-1]
@@ -158,7 +164,7 @@ class MarkdownWriter:
             form.setStart(min(int(token.attrs.get("start", 1)), 2**31 - 10_000))
         else:
             depth = sum(container is not None for container in self._containers)
-            form.setStyle(_BULLETS[depth % len(_BULLETS)])
+            form.setStyle(BULLETS[depth % len(BULLETS)])
         return form
 
     def _write_rule(self) -> None:
@@ -169,8 +175,9 @@ class MarkdownWriter:
         self._begin(self._style.rule())
 
     def _write_heading(self, inline: Token, level: int) -> None:
-        self._begin(self._style.heading(level))
-        self._write_runs(runs_of(inline), level)
+        runs = runs_of(inline)
+        self._begin(self._style.heading(level), "".join(run.text for run in runs))
+        self._write_runs(runs, level)
 
     def _write_paragraph(self, inline: Token, *, tight: bool) -> None:
         """Each line is a block: it may have another direction than the one before."""
@@ -189,7 +196,7 @@ class MarkdownWriter:
             if line and line[0].display and line[0].latex is not None:
                 self._write_display(line[0].latex, line[0].text, is_open=False)
             else:
-                self._begin(one)
+                self._begin(one, "".join(run.text for run in line))
                 self._write_runs(line)
 
     def _write_display(self, latex: str, source: str, *, is_open: bool) -> None:

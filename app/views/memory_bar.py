@@ -22,7 +22,7 @@ def use_colour(use: Use) -> QColor:
     return {
         Use.WEIGHTS: QColor(tokens.accent),
         Use.KV: QColor(tokens.sinks),
-        Use.STATE: QColor(tokens.sinks),
+        Use.STATE: _mixed(tokens.sinks, tokens.surface, 0.7),
         Use.COMPUTE: _mixed(tokens.accent, tokens.surface, 0.55),
         Use.ENGINE: _mixed(tokens.accent, tokens.surface, 0.3),
         Use.WEIR: _mixed(tokens.muted, tokens.surface, 0.4),

@@ -1,8 +1,9 @@
 """The panel above the strip: where the memory is, what the model sees, what the turn cost, how fast it is.
 
-It asks the `GaugeHistory` and the machine's memory once a second while it is shown, and not at all while it
-is hidden; the model and the fill of the open chat are told. It is closed by Esc, while the focus is in it,
-or by its button, and gives the focus back. It measures nothing.
+It asks the `GaugeHistory`, the machine's memory and `read_use`, what decoding takes of the bandwidth, once a
+second while it is shown, and not at all while it is hidden; the model and the fill of the open chat are
+told. It is closed by Esc, while the focus is in it, or by its button, and gives the focus back. It measures
+nothing.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.services.bandwidth_use import BandwidthUse
 from app.services.gauge_history import GaugeHistory
 from app.services.machine_memory import MachineMemory, machine_memory
-from app.services.memory_split import split_memory
+from app.services.memory_split import planned_split, split_memory
+from app.services.plan_result import PlanResult
 from app.services.sights import CacheFill
 from app.views.memory_picture import MemoryPicture
 from app.views.tokens import UNIT
@@ -54,6 +57,8 @@ class MemoryPanel(QFrame):
         self._read_machine = read_machine
         self._info: ModelInfo | None = None
         self._load_ms: float | None = None
+        self._planned: PlanResult | None = None
+        self.read_use: Callable[[], BandwidthUse | None] = lambda: None
         self._fill: CacheFill | None = None
         self._focus_before: QWidget | None = None
         self._hint = QSize()
@@ -67,9 +72,11 @@ class MemoryPanel(QFrame):
         self._tick.timeout.connect(self.refresh)
         self.hide()
 
-    def show_model(self, info: ModelInfo | None, load_ms: float | None = None) -> None:
-        """The model that answers, and how long it took to load."""
-        self._info, self._load_ms = info, load_ms
+    def show_model(
+        self, info: ModelInfo | None, load_ms: float | None = None, planned: PlanResult | None = None
+    ) -> None:
+        """The model that answers, how long it took to load, and what it was expected to take."""
+        self._info, self._load_ms, self._planned = info, load_ms, planned
 
     def show_fill(self, fill: CacheFill | None) -> None:
         """What the cache holds of the open chat; None where that is not known."""
@@ -102,9 +109,10 @@ class MemoryPanel(QFrame):
     def refresh(self) -> None:
         """Show what is known now."""
         newest, history = self._history.newest, self._history
-        self.picture.show_memory(split_memory(self._info, newest, self._read_machine()), newest)
+        planned = planned_split(self._planned) if self._planned else ()
+        self.picture.show_memory(split_memory(self._info, newest, self._read_machine()), newest, planned)
         self.picture.show_chat(self._fill, newest)
-        self.picture.show_speed(history, self._load_ms)
+        self.picture.show_speed(history, self._load_ms, self.read_use())
         if self.sizeHint() != self._hint:
             self._hint = self.sizeHint()
             self.updateGeometry()

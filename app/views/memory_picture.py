@@ -12,11 +12,12 @@ from PySide6.QtCore import QSize
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QLabel, QVBoxLayout, QWidget
 
+from app.services.bandwidth_use import BandwidthUse
 from app.services.gauge_history import SPAN_S, GaugeHistory
 from app.services.memory_split import DeviceSplit
 from app.services.sights import CacheFill
 from app.views.device_section import DeviceSection
-from app.views.memory_words import device_rows, device_title, seen_lines, speed_rows, turn_line
+from app.views.memory_words import device_rows, device_title, seen_lines, speed_rows, turn_line, wall_rows
 from app.views.selectable_text import SelectableText
 from app.views.speed_curve import SpeedCurve
 from app.views.tokens import UNIT
@@ -43,8 +44,11 @@ class MemoryPicture(QWidget):
         self._of_the_chat = QBoxLayout(QBoxLayout.Direction.TopToBottom)
         self._arrange()
 
-    def show_memory(self, splits: Sequence[DeviceSplit], gauges: Gauges | None) -> None:
-        """Who has the memory of each device."""
+    def show_memory(
+        self, splits: Sequence[DeviceSplit], gauges: Gauges | None, planned: Sequence[DeviceSplit] = ()
+    ) -> None:
+        """Who has the memory of each device; `planned` is how it was expected to be."""
+        expected = {split.name: split for split in planned}
         while len(self.devices) > len(splits):
             self.devices.pop().deleteLater()
         while len(self.devices) < len(splits):
@@ -53,8 +57,9 @@ class MemoryPicture(QWidget):
         n_cells = gauges.kv_cells if gauges else None
         lines = []
         for section, split in zip(self.devices, splits, strict=True):
-            section.show_split(split, n_cells)
-            lines += [device_title(split), *(f"  {row.plain()}" for row in device_rows(split, n_cells))]
+            section.show_split(split, n_cells, expected.get(split.name))
+            rows = device_rows(split, n_cells, expected.get(split.name))
+            lines += [device_title(split), *(f"  {row.plain()}" for row in rows)]
         self._lines[self.tr("Where the memory is")] = lines
 
     def show_chat(self, fill: CacheFill | None, gauges: Gauges | None) -> None:
@@ -65,9 +70,11 @@ class MemoryPicture(QWidget):
         self._lines[self.tr("What the model sees")] = seen
         self._lines[self.tr("This turn")] = turn
 
-    def show_speed(self, history: GaugeHistory, load_ms: float | None) -> None:
-        """Speeds and waiting times."""
-        rows = speed_rows(history.newest, load_ms)
+    def show_speed(
+        self, history: GaugeHistory, load_ms: float | None, use: BandwidthUse | None = None
+    ) -> None:
+        """Speeds and waiting times, and what they take of the memory's bandwidth."""
+        rows = speed_rows(history.newest, load_ms) + wall_rows(use)
         self.curve.show_speeds(history.speeds(SPAN_S, _N_COLUMNS))
         self.speed.show_rows(rows)
         self._lines[self.tr("Speed")] = [row.plain() for row in rows]

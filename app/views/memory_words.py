@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QCoreApplication
 
+from app.services.bandwidth_use import BandwidthUse
 from app.services.memory_split import DeviceSplit, Use
 from app.services.sights import CacheFill
 from app.views import number_format
@@ -19,17 +20,22 @@ from engine.protocol import Gauges
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of a table; with `use`, the legend of a part of a bar, of `n_bytes`."""
+    """A line of a table; with `use`, the legend of a part of a bar, of `n_bytes`.
+
+    `planned` is the figure that was expected, where one was.
+    """
 
     name: str
     figure: str
     use: Use | None = None
     n_bytes: int | None = None
+    planned: str = ""
 
     def plain(self) -> str:
         """The line as text, with exact bytes."""
         exact = "" if self.n_bytes is None else _tr(" ({0} bytes)").format(f"{self.n_bytes:,}")
-        return f"{self.name}: {self.figure}{exact}"
+        planned = _tr(", planned {0}").format(self.planned) if self.planned else ""
+        return f"{self.name}: {self.figure}{exact}{planned}"
 
 
 def device_title(split: DeviceSplit) -> str:
@@ -38,10 +44,19 @@ def device_title(split: DeviceSplit) -> str:
     return f"{name}: {number_format.size(split.total)}"
 
 
-def device_rows(split: DeviceSplit, n_cells: int | None) -> list[Row]:
-    """The legend of a device's bar; a device without a total says that what is free is not known."""
+def device_rows(split: DeviceSplit, n_cells: int | None, planned: DeviceSplit | None = None) -> list[Row]:
+    """The legend of a device's bar; a device without a total says that what is free is not known.
+
+    `planned` is how it was expected to be after loading.
+    """
     rows = [
-        Row(_name(part.use, n_cells), number_format.size(part.n_bytes), part.use, part.n_bytes)
+        Row(
+            _name(part.use, n_cells),
+            number_format.size(part.n_bytes),
+            part.use,
+            part.n_bytes,
+            _planned(part.use, planned),
+        )
         for part in split.parts
         if part.n_bytes or part.use is Use.FREE
     ]
@@ -85,6 +100,43 @@ def turn_line(fill: CacheFill | None) -> str:
     """What the newest turn cost."""
     turn = turn_in_words(fill.last_turn) if fill else ""
     return turn or _tr("No reply yet since the model was loaded.")
+
+
+def _planned(use: Use, planned: DeviceSplit | None) -> str:
+    counted = {Use.WEIGHTS: (Use.WEIGHTS,), Use.KV: (Use.KV, Use.STATE), Use.COMPUTE: (Use.COMPUTE,)}
+    if planned is None or use not in counted:
+        return ""
+    return number_format.size(sum(planned.bytes_of(part) or 0 for part in counted[use]))
+
+
+def wall_rows(use: BandwidthUse | None) -> list[Row]:
+    """How much of the memory's bandwidth is in use, and what it would allow; nothing without a model."""
+    if use is None:
+        return []
+    reads = f"{number_format.size(use.weights_bytes)} + {number_format.size(use.kv_bytes)}"
+    limit = number_format.rate(use.limit_tps)
+    if use.tps is not None:
+        limit = _tr("{0}, now {1}").format(limit, f"{use.tps:,.1f}")
+    return [
+        Row(_tr("bandwidth"), bandwidth_in_words(use)),
+        Row(_tr("weights + KV read a token"), reads),
+        Row(_tr("limit here"), limit),
+    ]
+
+
+def bandwidth_in_words(use: BandwidthUse) -> str:
+    """For example "38 of 51 GB/s in use (75 %)"."""
+    if use.bandwidth is None:
+        return number_format.NOT_AVAILABLE
+    if use.used is None or use.share is None:
+        return _tr("{0} GB/s").format(_gigabytes(use.bandwidth))
+    figures = (_gigabytes(use.used), _gigabytes(use.bandwidth), round(use.share * 100))
+    return _tr("{0} of {1} GB/s in use ({2}\N{NO-BREAK SPACE}%)").format(*figures)
+
+
+def _gigabytes(per_second: float) -> str:
+    value = per_second / 1e9
+    return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
 
 
 def speed_rows(gauges: Gauges | None, load_ms: float | None) -> list[Row]:

@@ -27,8 +27,8 @@ from PySide6.QtWidgets import QFrame, QPushButton, QTextBrowser, QWidget
 from app.views.code_header import CodeButtons, CodePanel, paint_panels
 from app.views.link_box import ask_about_link
 from app.views.markdown_document import MarkdownDocument
+from app.views.markdown_marks import paint_marks
 from app.views.markdown_parsing import TooComplex
-from app.views.markdown_quotes import paint_quote_bars
 from app.views.markdown_selection import selected_text
 from app.views.markdown_typesetter import typesetter
 from app.views.markdown_typesetting import Task
@@ -143,7 +143,7 @@ class MessageBody(QTextBrowser):
         if self._written is not None:
             painter = QPainter(self.viewport())
             paint_panels(painter, self._panels, event.rect(), current_tokens())
-            paint_quote_bars(painter, self.document(), QRectF(event.rect()), current_tokens())
+            paint_marks(painter, self.document(), QRectF(event.rect()), current_tokens())
             painter.end()
         super().paintEvent(event)
 

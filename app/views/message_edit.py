@@ -24,6 +24,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from app.data.message_text import clean_text
+from app.views.leading_side import leading_side
 from app.views.sent_history import SentHistory
 from app.views.soft_breaks import MARK, broken, joined
 from app.views.tokens import UNIT
@@ -179,12 +180,14 @@ class MessageEdit(QPlainTextEdit):
     # --- its size and its hint --------------------------------------------------------------------
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """The text, or the hint in its own direction: Qt's starts at the left in every language."""
+        """The text, or the hint where lines of the window begin: Qt's starts at the left in each."""
         super().paintEvent(event)
         if self.document().isEmpty() and not self._composing:
             painter = QPainter(self.viewport())
             painter.setPen(self.palette().color(QPalette.ColorRole.PlaceholderText))
-            painter.drawText(QRectF(self.viewport().rect()), self._hint, _directions())
+            option = _directions()
+            option.setAlignment(leading_side(self))
+            painter.drawText(QRectF(self.viewport().rect()), self._hint, option)
             painter.end()
 
     def showEvent(self, event: QShowEvent) -> None:

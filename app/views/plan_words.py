@@ -16,7 +16,7 @@ _SEPARATOR = "  \N{MIDDLE DOT}  "
 
 
 def facts_in_words(facts: ModelFacts) -> str:
-    """For example "qwen3moe - 30.5 B parameters, 3.3 B active - Q4_K_M - 17.3 GiB - trained for 32,768 tokens"."""
+    """For example "llama, 135 M parameters, Q4_1, 93 MiB, trained for 8,192 tokens"."""
     parameters = _tr("{0} parameters").format(parameters_in_words(facts.n_params))
     if facts.n_experts:
         parameters = _tr("{0}, {1} active").format(parameters, parameters_in_words(facts.n_active_params))

@@ -11,6 +11,7 @@ from PySide6.QtGui import QIcon, QKeyEvent
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from app.views.icons import icon
+from app.views.leading_side import leading_side
 from app.views.shortcuts import with_keys
 
 _STEPS = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: 5, Qt.Key.Key_PageUp: -5}
@@ -38,6 +39,7 @@ class SearchField(QLineEdit):
         self._glass = self.addAction(QIcon(), QLineEdit.ActionPosition.LeadingPosition)
         self._glass.setText(self.tr("Search"))
         self._glass.setIcon(icon("search"))
+        self._align()
 
     def event(self, event: QEvent) -> bool:
         """Esc belongs to this field while it has the focus, whatever the window would do with it."""
@@ -65,7 +67,14 @@ class SearchField(QLineEdit):
             super().keyPressEvent(event)
 
     def changeEvent(self, event: QEvent) -> None:
-        """A new theme has other colours."""
+        """A new theme has other colours, a window from right to left another side to begin at."""
         if event.type() is QEvent.Type.PaletteChange and hasattr(self, "_glass"):
             self._glass.setIcon(icon("search"))
+        if event.type() is QEvent.Type.LayoutDirectionChange:
+            self._align()
         super().changeEvent(event)
+
+    def _align(self) -> None:
+        # In a window from left to right Qt does well: a text from right to left begins on the right.
+        side = leading_side(self) if self.isRightToLeft() else Qt.AlignmentFlag.AlignLeft
+        self.setAlignment(side | Qt.AlignmentFlag.AlignVCenter)

@@ -36,13 +36,18 @@ class SelectableText(QLabel):
 
     def show_rows(self, rows: Sequence[Row], colour_of: Callable[[Use], QColor] | None = None) -> None:
         """A table: a mark in the colour of each row's use, its name, its figure."""
-        lines = "".join(self._row(row, colour_of) for row in rows)
+        has_planned = any(row.planned for row in rows)
+        if has_planned:
+            rows = [Row("", self.tr("real"), planned=self.tr("planned")), *rows]
+        lines = "".join(self._row(row, colour_of, has_planned=has_planned) for row in rows)
         table = f"<table align='{self._leading()}' cellspacing='0' cellpadding='1'>{lines}</table>"
-        self._show(table, [row.plain() for row in rows])
+        self._show(table, [row.plain() for row in rows if row.name])
 
-    def _row(self, row: Row, colour_of: Callable[[Use], QColor] | None) -> str:
+    def _row(self, row: Row, colour_of: Callable[[Use], QColor] | None, *, has_planned: bool) -> str:
         name = f"<td align='{self._leading()}'>{self._cell(row.name)}</td>"
-        cells = [name, "<td>&nbsp;&nbsp;&nbsp;</td>", f"<td align='right'>{self._cell(row.figure)}</td>"]
+        gap = "<td>&nbsp;&nbsp;&nbsp;</td>"
+        planned = [gap, f"<td align='right'>{self._cell(row.planned)}</td>"] if has_planned else []
+        cells = [name, *planned, gap, f"<td align='right'>{self._cell(row.figure)}</td>"]
         if colour_of:
             colour = None if row.use is None else colour_of(row.use).name()
             mark = f"<font color='{colour}'>\N{BLACK SQUARE}</font>" if colour else ""

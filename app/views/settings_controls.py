@@ -9,11 +9,12 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 
-from PySide6.QtCore import QLocale, QSize, Qt, Signal
-from PySide6.QtGui import QValidator, QWheelEvent
+from PySide6.QtCore import QEvent, QLocale, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QValidator, QWheelEvent
 from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QWidget
 
-from app.views.tokens import UNIT
+from app.views.leading_side import leading_side
+from app.views.tokens import UNIT, current_tokens
 
 _NOTHING = object()
 _MARKS = str.maketrans({",": ".", "\N{ARABIC DECIMAL SEPARATOR}": "."})
@@ -54,6 +55,7 @@ class NumberBox(QDoubleSpinBox):
         self.setKeyboardTracking(False)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.valueChanged.connect(self._choose)
+        self._align()
 
     def show_value(self, value: float | None) -> None:
         """Show what holds; what is being typed stays if that is nothing new."""
@@ -63,7 +65,7 @@ class NumberBox(QDoubleSpinBox):
         self._put(value)
 
     def limit(self, highest: float | None) -> None:
-        """From now on nothing above `highest` can be chosen, and what is reads as `highest`; None is no limit."""
+        """Nothing above `highest` can be chosen, and what holds above it reads as that; None lifts it."""
         most = self._high if highest is None else min(max(highest, self._low), self._high)
         if most == self.maximum():
             return
@@ -121,6 +123,20 @@ class NumberBox(QDoubleSpinBox):
         else:
             event.ignore()
 
+    def changeEvent(self, event: QEvent) -> None:
+        """In a window from right to left it begins on the right."""
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.LayoutDirectionChange:
+            self._align()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """With a border that can be seen."""
+        super().paintEvent(event)
+        _paint_border(self)
+
+    def _align(self) -> None:
+        self.setAlignment(leading_side(self) | Qt.AlignmentFlag.AlignVCenter)
+
     def _put(self, value: float | None) -> None:
         blocked = self.blockSignals(True)
         self.setValue(self.minimum() if value is None or value == self._unset else value)
@@ -146,6 +162,11 @@ class QuietComboBox(QComboBox):
     def sizeHint(self) -> QSize:
         """As high as a `NumberBox`."""
         return QSize(super().sizeHint().width(), _height(self))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """With a border that can be seen."""
+        super().paintEvent(event)
+        _paint_border(self)
 
     def showPopup(self) -> None:
         """The list is as wide as its texts, however narrow the box is."""
@@ -179,6 +200,16 @@ class ChoiceBox(QuietComboBox):
 
 def _height(widget: QWidget) -> int:
     return widget.fontMetrics().height() + UNIT + 2
+
+
+def _paint_border(widget: QWidget) -> None:
+    """Qt's own is a shade of the window, and hardly seen in the dark; a style sheet's loses the arrows."""
+    tokens = current_tokens()
+    painter = QPainter(widget)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(QColor(tokens.accent if widget.hasFocus() else tokens.field))
+    painter.drawRoundedRect(QRectF(widget.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 2, 2)
+    painter.end()
 
 
 def _western(character: str) -> str:

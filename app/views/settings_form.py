@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 
 from app.data.chat_options import ChatOptions
 from app.data.settings import Settings
+from app.views.gauge_label import isolated
 from app.views.leading_label import LeadingLabel
 from app.views.settings_group import N_COLUMNS, SettingsGroup
 from app.views.settings_groups import MemoryGroup, answers_group, looks_group, sampling_group
@@ -118,7 +119,9 @@ class SettingsForm(QWidget):
         self.prompt.setToolTip(hint)
         self.prompt.setAccessibleName(self.prompt_label.text())
         self.prompt.setAccessibleDescription(hint)
-        self.prompt.setPlaceholderText(self.tr("For example: You are a patient teacher of physics."))
+        self.prompt.setPlaceholderText(
+            isolated(self.tr("For example: You are a patient teacher of physics."))
+        )
         self.prompt_label.setBuddy(self.prompt)
         undo = self.answers.undo_of("system_prompt")
         self.prompt_reset.explain(self.prompt_label.text(), undo.meaning if undo else "")
@@ -146,5 +149,4 @@ class SettingsForm(QWidget):
         self.answers.put_rows(grid)
         for group in self.groups()[1:]:
             group.put(grid)
-        grid.setColumnStretch(1, 2)
-        grid.setColumnStretch(2, 3)
+        grid.setColumnStretch(2, 1)

@@ -6,7 +6,7 @@ about what it holds.
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QFrame,
@@ -21,7 +21,7 @@ from app.views.leading_label import LeadingLabel
 from app.views.settings_row import muted_label
 from app.views.tokens import UNIT
 
-_WIDEST = UNIT * 84
+_WIDEST = UNIT * 96
 
 
 class SettingsSheet(QWidget):
@@ -73,6 +73,14 @@ class SettingsSheet(QWidget):
             return True
         return super().event(event)
 
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """The head stands in line with what scrolls, also where that leaves room for a scroll bar."""
+        if event.type() is QEvent.Type.Resize and watched is self._area.viewport():
+            bar = self._area.width() - self._area.viewport().width()
+            at_left = self.isRightToLeft()
+            self._head.setContentsMargins(bar if at_left else 0, 0, 0 if at_left else bar, 0)
+        return super().eventFilter(watched, event)
+
     def _arrange(self) -> None:
         texts = QVBoxLayout()
         texts.setSpacing(UNIT // 2)
@@ -89,8 +97,11 @@ class SettingsSheet(QWidget):
         page = QVBoxLayout(self)
         page.setContentsMargins(0, 0, 0, 0)
         page.setSpacing(0)
-        page.addWidget(_column(top))
-        page.addWidget(self._scrolling(), 1)
+        self._head = _column(top)
+        self._area = self._scrolling()
+        self._area.viewport().installEventFilter(self)
+        page.addWidget(self._head)
+        page.addWidget(self._area, 1)
 
     def _scrolling(self) -> QScrollArea:
         self.content.setContentsMargins(UNIT * 3, UNIT, UNIT * 3, UNIT * 3)

@@ -215,8 +215,8 @@ class StatusStrip(QFrame):
 
     def _show_activity(self) -> None:
         activity = self._engine.now()
-        self.activity.reserve(activity.template)
         self.activity.show_text(activity.text, activity.look)
+        self.activity.reserve(activity.template)  # not before: the old words would keep their room
         self._show_bar(activity)
         if activity.phase is not self._phase:
             self._phase = activity.phase

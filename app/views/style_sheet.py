@@ -60,7 +60,7 @@ def _chat_list(t: Tokens) -> str:
 #newChat {{ background: {t.raised}; border: 1px solid {t.border}; text-align: left; }}
 #newChat:hover, #newest:hover {{ border-color: {t.accent}; background: {t.raised}; }}
 #newChat:focus {{ border-color: {t.accent}; }}
-#searchField {{ background: {t.surface}; border: 1px solid {t.border}; border-radius: 6px; padding: 5px 4px;
+#searchField {{ background: {t.surface}; border: 1px solid {t.field}; border-radius: 6px; padding: 5px 4px;
   placeholder-text-color: {t.muted}; }}
 #searchField:focus {{ border-color: {t.accent}; }}
 """
@@ -100,7 +100,7 @@ def _composer(t: Tokens) -> str:
 #send:focus {{ border-color: {t.text}; }}
 #send:disabled {{ background: {t.border}; color: {t.muted}; }}
 #send[stop="true"] {{ background: {t.raised}; color: {t.text}; border: 1px solid {t.accent}; }}
-#composer {{ background: {t.raised}; border: 1px solid {t.border}; border-radius: 10px; }}
+#composer {{ background: {t.raised}; border: 1px solid {t.field}; border-radius: 10px; }}
 #composer[active="true"] {{ border-color: {t.accent}; }}
 #composer QPlainTextEdit {{ background: transparent; border: none; color: {t.text};
   placeholder-text-color: {t.muted}; }}
@@ -168,6 +168,8 @@ def _pages(t: Tokens) -> str:
 def _settings(t: Tokens) -> str:
     return f"""
 #groupTitle {{ font-weight: 600; }}
+PromptEdit, PresetNameRow QLineEdit {{ border: 1px solid {t.field}; border-radius: 2px; }}
+PromptEdit:focus, PresetNameRow QLineEdit:focus {{ border-color: {t.accent}; }}
 #formButton {{ background: {t.raised}; border: 1px solid {t.border}; }}
 QToolButton#formButton {{ padding: 4px 12px; }}
 #formButton:hover, #formButton:focus {{ border-color: {t.accent}; }}

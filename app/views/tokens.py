@@ -25,6 +25,7 @@ class Tokens:
     text: str
     muted: str
     border: str
+    field: str
     accent: str
     sinks: str
     on_accent: str
@@ -44,6 +45,7 @@ LIGHT = Tokens(
     text="#1a2325",
     muted="#526066",
     border="#d3dbdc",
+    field="#79888d",
     accent="#0b726d",
     sinks="#074744",
     on_accent="#ffffff",
@@ -63,6 +65,7 @@ DARK = Tokens(
     text="#e3e9ea",
     muted="#9babaf",
     border="#303a3e",
+    field="#6b7b80",
     accent="#52c4b9",
     sinks="#2a837b",
     on_accent="#06211f",

@@ -25,7 +25,7 @@ Result = TypeVar("Result")
 class AtOnce:
     """Runs each job when it is given, or when the test says so."""
 
-    def __init__(self, name: str = "") -> None:
+    def __init__(self) -> None:
         self.held: list[Callable[[], None]] = []
         self.holds = False
 
@@ -73,6 +73,7 @@ class Bench:
     probed: int = 0
     tried: list[LoadShape] = field(default_factory=list)
     measured: int = 0
+    runners: dict[str, AtOnce] = field(default_factory=dict)
 
     def sources(self) -> PlanSources:
         return PlanSources(
@@ -83,6 +84,7 @@ class Bench:
             measure_bandwidth=self._measure,
             bandwidths=BandwidthStore(self.folder / "bandwidth.json"),
             calibrations=CalibrationStore(self.folder / "calibrations.json"),
+            make_runner=self._make_runner,
         )
 
     def model(self, name: str = "model") -> str:
@@ -98,6 +100,9 @@ class Bench:
                 *self.hardware.devices[1:],
             ),
         )
+
+    def _make_runner(self, name: str) -> AtOnce:
+        return self.runners.setdefault(name, AtOnce())
 
     def _probe(self) -> tuple[()]:
         self.probed += 1

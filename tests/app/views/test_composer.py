@@ -278,3 +278,19 @@ def _seconds(act: Callable[[], object]) -> float:
     act()
     settle()
     return time.process_time() - began
+
+
+def test_hint_begins_where_the_lines_of_the_window_do(composer: Composer) -> None:
+    def inked() -> list[int]:
+        settle()
+        picture = composer.edit.viewport().grab().toImage()
+        ground = picture.pixelColor(picture.width() // 2, picture.height() - 1)
+        rows = range(picture.height())
+        return [x for x in range(picture.width()) if any(picture.pixelColor(x, y) != ground for y in rows)]
+
+    composer.resize(500, 120)
+    composer.edit.clearFocus()
+    middle = composer.edit.viewport().width() // 2
+    assert max(inked()) < middle
+    composer.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
+    assert min(inked()) > middle

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication
 from pytestqt.qtbot import QtBot
 
 from app.views.empty_page import EmptyPage
+from app.views.message_measure import widest_column
 
 # The offscreen platform knows no size hints, and cannot raise a window.
 pytestmark = pytest.mark.qt_log_ignore("does not support")
@@ -84,3 +85,11 @@ def test_everything_can_be_reached_at_any_size(page: EmptyPage, size: tuple[int,
         assert content.rect().contains(QRect(example.mapTo(content, QPoint()), example.size()))
         text = example.fontMetrics().boundingRect(0, 0, example.width() - 28, 1000, 0x1000, example.words)
         assert text.height() <= example.height()
+
+
+def test_examples_are_as_wide_as_the_messages_will_be(page: EmptyPage) -> None:
+    page.resize(1600, 900)
+    QApplication.processEvents()
+    edges = [button.mapTo(page, QPoint(0, 0)).x() for button in page.examples]
+    width = max(edge + button.width() for edge, button in zip(edges, page.examples, strict=True)) - min(edges)
+    assert width == widest_column(page.fontMetrics())

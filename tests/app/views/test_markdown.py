@@ -8,10 +8,11 @@ from PySide6.QtGui import QFont, QTextBlock, QTextBlockFormat, QTextCharFormat, 
 from pytestqt.qtbot import QtBot
 
 from app.views.markdown_parsing import TooComplex, parse
+from app.views.markdown_selection import selected_text
 from app.views.markdown_style import QUOTE_BARS
 from app.views.message_body import MessageBody
 from app.views.tokens import current_tokens
-from tests.app.views.message_bodies import body_with
+from tests.app.views.message_bodies import WIDTH, body_with
 
 
 def _block(body: MessageBody, text: str) -> QTextBlock:
@@ -89,6 +90,51 @@ def test_table_has_the_alignment_of_its_columns(qtbot: QtBot) -> None:
     assert _block(body, "mid").blockFormat().alignment() & Qt.AlignmentFlag.AlignHCenter
     assert _letters(body, "name").fontWeight() == QFont.Weight.Bold
     assert _letters(body, "after").fontWeight() in (0, QFont.Weight.Normal)
+
+
+def test_table_of_a_language_from_right_to_left_begins_on_the_right(qtbot: QtBot) -> None:
+    body = body_with(qtbot, "| 1 | \u0646\u0627\u0645 | \u05d2\u05d9\u05dc |\n|---|---|---|\n| a | b | c |\n")
+    layout = body.document().documentLayout()
+    places = [layout.blockBoundingRect(_block(body, text)).left() for text in ("a", "b", "c")]
+    assert places == sorted(places, reverse=True)
+    body.selectAll()
+    assert selected_text(body.textCursor()).split("\n")[1] == "a\tb\tc"
+
+
+def test_numbers_in_cells_do_not_break_beside_long_texts(qtbot: QtBot) -> None:
+    long = "word " * 60
+    body = body_with(
+        qtbot,
+        f"| name | number | text | more |\n|---|---|---|---|\n| {long} | 1000/000 | {long} | {long} |\n",
+    )
+    assert _block(body, "1000/000").layout().lineCount() == 1
+    assert body.document().size().width() <= WIDTH + 2
+
+
+def test_dot_of_a_number_stands_where_the_text_goes_on(qtbot: QtBot) -> None:
+    body = body_with(qtbot, "1. \u0646\u0627\u0645\n2. two\n")
+    texts = [block.textList().itemText(block) for block in (_block(body, "\u0646"), _block(body, "two"))]
+    assert texts == ["1.", "2."]  # the layout turns the first around, as it does all such text
+
+
+def test_bullets_keep_clear_of_their_text(qtbot: QtBot) -> None:
+    body = body_with(qtbot, "- nested\n  - a\n\n- \u0646\u0627\u0645")
+    picture = body.grab().toImage()
+    ground = picture.pixelColor(0, 0)
+    for text in ("nested", "a", "\u0646"):
+        layout = _block(body, text).layout()
+        place = layout.lineAt(0).naturalTextRect().translated(layout.position())
+        is_right = _block(body, text).textDirection() == Qt.LayoutDirection.RightToLeft
+        edge = round(place.right()) + 2 if is_right else round(place.left()) - 3
+        step = 1 if is_right else -1
+        rows = range(round(place.top()) + 2, round(place.bottom()) - 1)
+        inked = [
+            count
+            for count in range(18)
+            if any(picture.pixelColor(edge + step * count, y) != ground for y in rows)
+        ]
+        assert inked, text
+        assert inked[0] >= 3, text
 
 
 def test_wide_table_and_long_words_stay_within_the_width(qtbot: QtBot) -> None:

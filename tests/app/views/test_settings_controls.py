@@ -54,6 +54,32 @@ def test_whole_numbers_in_range_come_out(qtbot: QtBot, typed: str, chosen: list[
     assert box.text() == shown
 
 
+def test_a_limit_holds_for_what_is_shown_and_goes_again(qtbot: QtBot) -> None:
+    box = NumberBox(512, 10_000, below="automatic")
+    qtbot.addWidget(box)
+    chosen: list[object] = []
+    box.chosen.connect(chosen.append)
+    box.show_value(9000)
+    box.limit(4096)
+    assert box.text() == "4,096"
+    box.limit(None)
+    assert box.text() == "9,000"
+    box.show_value(None)
+    box.limit(2048)
+    assert box.text() == "automatic"
+    assert chosen == []  # nobody chose anything
+
+
+def test_numbers_begin_on_the_right_in_a_window_from_right_to_left(qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    box = NumberBox(0, 9)
+    box.setParent(window)
+    assert box.alignment() & Qt.AlignmentFlag.AlignLeft
+    window.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
+    assert box.alignment() & Qt.AlignmentFlag.AlignRight
+
+
 @pytest.mark.parametrize(
     ("typed", "chosen"),
     [("0.25", [0.25]), ("0,3", [0.3]), ("\u0660\u066b\u0665", [0.5]), ("7", []), ("", []), (".", [])],

@@ -217,6 +217,14 @@ def test_more_context_than_the_model_was_trained_for_cannot_be_chosen(
     assert _remark(page.form, "n_ctx") == "loads the model again"
 
 
+def test_title_stands_in_line_with_the_form(page: SettingsPage, host: QWidget) -> None:
+    for width in (680, 1200):
+        page.resize(width, 520)
+        settle()
+        title, form = (part.mapTo(page, QPoint(0, 0)) for part in (page.title, page.form))
+        assert title.x() == form.x()
+
+
 def test_layers_for_no_graphics_card_are_said_to_be_for_none(page: SettingsPage) -> None:
     cpu = DeviceMemory("CPU", "", "cpu", 1, 2)
     card = DeviceMemory("CUDA0", "", "gpu", 1, 2)

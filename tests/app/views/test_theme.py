@@ -10,7 +10,10 @@ from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
 from app.views.leading_label import LeadingLabel
+from app.views.search_field import SearchField
+from app.views.settings_controls import NumberBox
 from app.views.theme import apply_direction, apply_theme
+from app.views.tokens import DARK, LIGHT, Tokens
 from tests.app.conftest import settle
 
 
@@ -82,3 +85,46 @@ def test_a_label_stands_where_lines_begin(qtbot: QtBot, application: QApplicatio
     settle()
     assert label.alignment() & Qt.AlignmentFlag.AlignRight
     assert label.alignment() & Qt.AlignmentFlag.AlignAbsolute
+
+
+@pytest.mark.parametrize("tokens", [LIGHT, DARK])
+def test_borders_of_fields_can_be_seen(tokens: Tokens) -> None:
+    grounds = (tokens.window, tokens.surface, tokens.sidebar, tokens.raised)
+    assert min(_contrast(tokens.field, ground) for ground in grounds) >= 3
+
+
+@pytest.mark.parametrize("tokens", [LIGHT, DARK])
+def test_a_number_field_has_such_a_border(qtbot: QtBot, application: QApplication, tokens: Tokens) -> None:
+    apply_theme(application, "light" if tokens == LIGHT else "dark")
+    box = NumberBox(0, 9)
+    qtbot.addWidget(box)
+    picture = box.grab().toImage()
+    edge = picture.pixelColor(picture.width() // 2, 0).name()
+    assert _contrast(edge, tokens.surface) >= 3
+
+
+def _contrast(one: str, other: str) -> float:
+    """As WCAG 2 has it."""
+    darker, lighter = sorted((_luminance(one), _luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    red, green, blue = (
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_the_search_field_begins_where_lines_do(qtbot: QtBot, application: QApplication) -> None:
+    field = SearchField()
+    qtbot.addWidget(field)
+    field.show()
+    apply_direction(application, "rtl")
+    settle()
+    assert field.alignment() & Qt.AlignmentFlag.AlignRight
+    assert field.alignment() & Qt.AlignmentFlag.AlignAbsolute  # else Qt asks the keyboard
+    apply_direction(application, "ltr")
+    settle()
+    assert field.alignment() & Qt.AlignmentFlag.AlignLeft

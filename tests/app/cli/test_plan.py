@@ -1,0 +1,234 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from app import __main__ as weir
+from app.cli import plan as command
+from app.cli.plan_arguments import PlanOptions
+from app.cli.plan_table import bar
+from engine.dry_run import Refused
+from engine.memory.hardware import Hardware
+from engine.memory.memory_plan import DevicePlan
+from engine.protocol import (
+    BackendReport,
+    Command,
+    DeviceBuffers,
+    ErrorCode,
+    ErrorReport,
+    Event,
+    Failed,
+    LoadModel,
+    ModelLoaded,
+)
+from tests.app.cli.scripted_engine import INFO
+from tests.engine.memory.planned_models import card, machine
+
+REQUIRED = {
+    "n_ctx",
+    "n_gpu_layers",
+    "kv_type",
+    "weights_bytes",
+    "kv_bytes",
+    "compute_bytes",
+    "total_bytes",
+    "available_bytes",
+    "fits",
+    "predicted_tps",
+    "reasons",
+}
+WEIGHTS, KV = 96_576_768, 188_743_680
+
+Run = Callable[..., dict[str, object]]
+
+
+class LoadingEngine:
+    """Answers a load with one event."""
+
+    def __init__(self, on_event: Callable[[Event], None], answer: Event) -> None:
+        self._on_event, self._answer = on_event, answer
+        self.closed = False
+        self.loads: list[Command] = []
+
+    def send(self, command: Command) -> None:
+        self.loads.append(command)
+        self._on_event(self._answer)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class LoadingEngines:
+    """Makes them, and remembers them."""
+
+    def __init__(self, answer: Event) -> None:
+        self._answer = answer
+        self.made: list[LoadingEngine] = []
+
+    def __call__(self, on_event: Callable[[Event], None]) -> LoadingEngine:
+        self.made.append(LoadingEngine(on_event, self._answer))
+        return self.made[-1]
+
+
+@pytest.fixture(autouse=True)
+def this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Hardware], None]:
+    """A machine of the test's own, without a backend process and without dry runs."""
+
+    def have(hardware: Hardware) -> None:
+        monkeypatch.setattr(command, "read_hardware", lambda devices: hardware)
+
+    monkeypatch.setenv("WEIR_HOME", str(tmp_path))
+    monkeypatch.setattr(command, "probe_backend", lambda: BackendReport("0", "", ()))
+    monkeypatch.setattr(command, "try_out", lambda path, shape: None)
+    have(machine())
+    return have
+
+
+@pytest.fixture
+def run(starter_model: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    def plan(*words: str) -> dict[str, object]:
+        assert weir.main(["plan", str(starter_model), "--json", *words]) == 0
+        out = capsys.readouterr().out
+        assert out.count("\n") == 1
+        found = json.loads(out, parse_constant=pytest.fail)
+        assert isinstance(found, dict)
+        return found
+
+    return plan
+
+
+def test_json_is_one_strict_object(run: Run) -> None:
+    found = run()
+    assert found.keys() >= REQUIRED
+    assert "audit" not in found
+    assert (found["weights_bytes"], found["kv_bytes"], found["fits"]) == (WEIGHTS, KV, True)
+    assert (found["n_ctx"], found["n_gpu_layers"], found["kv_type"]) == (8192, 0, "f16")
+    assert found["available_bytes"] == 24 * 2**30
+    assert found["reasons"] == ["Fits: 0.3 of 24.0 GiB of free RAM."]
+
+
+def test_options_reach_the_plan(run: Run, this_machine: Callable[[Hardware], None]) -> None:
+    this_machine(machine(card(8, 7)))
+    found = run("--ctx", "2048", "--kv-type", "q8_0", "--gpu-layers", "10")
+    assert (found["n_ctx"], found["n_gpu_layers"], found["kv_type"]) == (2048, 10, "q8_0")
+    assert found["kv_bytes"] == 2048 * 12_240
+    devices = found["devices"]
+    assert isinstance(devices, list)
+    assert [device["device"] for device in devices] == ["CUDA0", "CPU"]
+    assert run()["n_gpu_layers"] == 31
+
+
+def test_model_that_does_not_fit_is_an_answer_and_no_failure(
+    run: Run, this_machine: Callable[[Hardware], None]
+) -> None:
+    this_machine(machine(ram_gib=1, available_gib=0.25))
+    found = run()
+    assert (found["fits"], found["verdict"]) == (False, "does_not_fit")
+
+
+def test_table_tells_verdict_and_parts(starter_model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert weir.main(["plan", str(starter_model)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "Fits: 0.3 of 24.0 GiB of free RAM."
+    assert "Context          8,192 tokens as f16" in lines
+    assert any(line.startswith("[WK") and line.endswith("]") for line in lines)
+    assert any(line.startswith("weights 92 MiB, KV cache 180 MiB, buffers ") for line in lines)
+
+
+def test_bar_shows_every_part_and_never_grows() -> None:
+    device = DevicePlan("CPU", weights=50, kv=25, state=0, compute=1, total=100, free=90, used_by_others=None)
+    assert bar(device, 100, width=20) == "W" * 10 + "K" * 5 + "B" + "o" * 2 + "." * 2
+    assert bar(replace(device, weights=1000), 100, width=20) == "W" * 20
+
+
+@pytest.mark.parametrize("name", ["cut-half", "blocks-513", "cut-4"])
+def test_broken_file_is_a_failure(
+    bad_files: Mapping[str, Path], name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert weir.main(["plan", str(bad_files[name]), "--json"]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"weir: {name}.gguf ")
+
+
+def test_folder_is_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert weir.main(["plan", str(tmp_path)]) == 1
+    assert "is a folder" in capsys.readouterr().err
+
+
+def test_file_that_cannot_chat_is_told_so(
+    bad_files: Mapping[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert weir.main(["plan", str(bad_files["projector-named-chat"]), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["fits"], found["verdict"]) == (False, "cannot_chat")
+    assert "is a projector" in found["reasons"][0]
+
+
+def test_file_that_llama_cpp_refuses_is_told_with_its_reason(
+    starter_model: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "try_out", lambda path, shape: Refused("It is of an unknown kind."))
+    assert weir.main(["plan", str(starter_model), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["fits"], found["reasons"]) == (False, ["It is of an unknown kind."])
+
+
+@pytest.mark.parametrize(
+    "words", [["--ctx", "0"], ["--gpu-layers", "-2"], ["--kv-type", "f32"], ["--ctx", "x"]]
+)
+def test_wrong_words_are_wrong_usage(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        weir.main(["plan", "m.gguf", *words])
+    assert ended.value.code == 2
+    assert "usage: weir plan" in capsys.readouterr().err
+
+
+# --- audit ---
+
+
+def audited(
+    starter: Path, answer: Event, capsys: pytest.CaptureFixture[str]
+) -> tuple[int, object, LoadingEngines]:
+    engines = LoadingEngines(answer)
+    status = command.run_plan(PlanOptions(str(starter), as_json=True, audits=True), engines)
+    return status, json.loads(capsys.readouterr().out)["audit"], engines
+
+
+def test_audit_compares_with_what_was_loaded(starter_model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # The log says 92.10 MiB, which is 2,918 bytes less; and 1 % more of cache than planned.
+    buffers = (DeviceBuffers("CPU", 96_573_850, KV * 100 // 99, 0),)
+    loaded = ModelLoaded(replace(INFO, buffers=buffers), 5.0)
+    status, found, engines = audited(starter_model, loaded, capsys)
+    assert status == 0
+    assert isinstance(found, dict)
+    assert found["weights"] == {"predicted_bytes": WEIGHTS, "allocated_bytes": 96_573_850, "error_pct": 0.0}
+    assert found["kv"]["error_pct"] == pytest.approx(-1.0, abs=0.001)
+    assert (found["compute"]["allocated_bytes"], found["compute"]["error_pct"]) == (0, None)
+    (engine,) = engines.made
+    assert engine.closed
+    assert engine.loads == [LoadModel(str(starter_model), n_ctx=8192, n_gpu_layers=0, n_seq_max=4)]
+
+
+def test_load_that_fails_is_told_beside_the_plan(
+    starter_model: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failed = Failed(None, ErrorReport(ErrorCode.MODEL_LOAD, "No memory."))
+    engines = LoadingEngines(failed)
+    assert command.run_plan(PlanOptions(str(starter_model), as_json=True, audits=True), engines) == 1
+    out, err = capsys.readouterr()
+    assert json.loads(out)["audit"] is None
+    assert err == "weir: No memory.\n"
+    assert engines.made[0].closed
+
+
+def test_what_does_not_fit_is_never_loaded(
+    starter_model: Path, this_machine: Callable[[Hardware], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    this_machine(machine(ram_gib=1, available_gib=0.25))
+    status, found, engines = audited(starter_model, ModelLoaded(INFO, 5.0), capsys)
+    assert (status, found, engines.made) == (1, None, [])

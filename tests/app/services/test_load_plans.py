@@ -1,0 +1,231 @@
+"""Plans: who is asked for what, which answer counts, and what nothing has to wait for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from app.data.settings import LoadSettings, SettingsStore
+from app.services.freed_memory import freed_by_unloading
+from app.services.gauge_history import GaugeHistory
+from app.services.load_plans import PAUSE_MS, LoadPlans
+from app.services.memory_split import Use, planned_split
+from app.services.model_loader import ModelLoader
+from app.services.plan_result import PlanResult
+from app.services.preferences import Preferences
+from engine.memory.memory_plan import ExactSizes, LoadShape, Verdict, Wishes
+from engine.protocol import DeviceBuffers, DeviceMemory, Gauges, KVType
+from tests.app.conftest import settle
+from tests.app.planned_machine import GIB, MIB, Bench, card, cpu, machine
+from tests.app.scripted_engine import ScriptedEngine, model_info
+
+GAUGES = Gauges(41.2, 380.0, 210.0, 5300, 8192, 122 * MIB, 180 * MIB, 600 * MIB, (), 200 * MIB)
+
+
+def exact_sizes(shape: LoadShape) -> ExactSizes:
+    return ExactSizes(shape, ("CPU",) * 31, 180 * MIB, {"CPU": 77 * MIB})
+
+
+class Asking:
+    """A service with the answers that it gave."""
+
+    def __init__(self, bench: Bench, engine: ScriptedEngine) -> None:
+        self.bench = bench
+        self.history = GaugeHistory()
+        self.engine = engine
+        store = SettingsStore(bench.folder / "settings.json")
+        self.loader = ModelLoader(Preferences(store, store.load()[0]), engine)
+        self.plans = LoadPlans(bench.sources(), self.loader, self.history)
+        self.answers: list[PlanResult] = []
+        self.plans.planned.connect(lambda _path, result: self.answers.append(result))
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+@pytest.fixture
+def asking(qtbot: QtBot, bench: Bench, engine: ScriptedEngine) -> Iterator[Asking]:
+    asking = Asking(bench, engine)
+    yield asking
+    asking.plans.close()
+    asking.loader.close(1.0)
+
+
+def test_formulas_answer_first_and_llama_cpps_own_sizes_follow(asking: Asking) -> None:
+    asking.bench.exact = exact_sizes
+    asking.plans.ask(asking.bench.model(), Wishes())
+    estimated, exact = asking.answers
+    assert estimated.plan and exact.plan
+    assert (estimated.plan.is_exact, estimated.is_settled) == (False, False)
+    assert (exact.plan.is_exact, exact.is_settled) == (True, True)
+    assert exact.plan.compute_bytes == 77 * MIB
+    assert exact.plan.kv_bytes == 8192 * 30 * 2 * 192 * 2
+    assert asking.bench.tried == [LoadShape(8192, KVType.F16, 0, 4, 512)]
+
+
+def test_a_dry_run_that_fails_leaves_the_estimate(asking: Asking) -> None:
+    asking.plans.ask(asking.bench.model(), Wishes())
+    last = asking.answers[-1]
+    assert last.plan and not last.plan.is_exact
+    assert last.is_settled
+
+
+def test_only_the_newest_question_is_answered(asking: Asking) -> None:
+    looking = asking.bench.runners["plan-look"]
+    looking.holds = True
+    first, second = asking.bench.model("first"), asking.bench.model("second")
+    asking.plans.ask(first, Wishes())
+    asking.plans.ask(second, Wishes())
+    looking.go()
+    assert {answer.path for answer in asking.answers} == {second}
+
+
+def test_a_dry_run_for_a_model_that_is_not_wanted_any_more_is_not_made(asking: Asking) -> None:
+    trying = asking.bench.runners["plan-dry-run"]
+    trying.holds = True
+    asking.plans.ask(asking.bench.model("first"), Wishes(n_ctx=1024))
+    asking.plans.ask(asking.bench.model("second"), Wishes(n_ctx=2048))
+    trying.go()
+    assert [shape.n_ctx for shape in asking.bench.tried] == [2048]
+
+
+def test_another_context_is_priced_at_once_and_tried_after_a_pause(asking: Asking, qtbot: QtBot) -> None:
+    asking.bench.exact = exact_sizes
+    asking.plans.ask(asking.bench.model(), Wishes())
+    n_answers, n_tried = len(asking.answers), len(asking.bench.tried)
+    for n_ctx in (1024, 2048, 4096):
+        priced = asking.plans.price(Wishes(n_ctx=n_ctx, kv_type=KVType.Q8_0))
+        assert priced and priced.plan
+        assert priced.plan.kv_bytes == n_ctx * 30 * 2 * 6 * 34
+    assert len(asking.bench.tried) == n_tried
+    qtbot.waitUntil(lambda: len(asking.answers) > n_answers, timeout=PAUSE_MS * 10)
+    assert [shape.n_ctx for shape in asking.bench.tried[n_tried:]] == [4096]
+    newest = asking.answers[-1].plan
+    assert newest and newest.is_exact and newest.n_ctx == 4096
+
+
+def test_pricing_takes_milliseconds(asking: Asking) -> None:
+    asking.plans.ask(asking.bench.model(), Wishes())
+    times = []
+    for step in range(20):
+        begin = time.perf_counter()
+        asking.plans.price(Wishes(n_ctx=256 * (step + 1)))
+        times.append(time.perf_counter() - begin)
+    assert sorted(times)[len(times) // 2] < 0.005
+
+
+def test_broken_file_is_told_in_one_sentence(asking: Asking, tmp_path: Path) -> None:
+    broken = tmp_path / "page.gguf"
+    broken.write_bytes(b"<html>")
+    asking.plans.ask(str(broken), Wishes())
+    [answer] = asking.answers
+    assert "page.gguf" in answer.problem
+    assert (answer.plan, answer.can_chat, answer.is_settled) == (None, False, True)
+    assert asking.bench.tried == []
+
+
+def test_present_model_counts_as_memory_that_will_be_free(asking: Asking) -> None:
+    asking.loader.load("/models/present.gguf")
+    buffers = (DeviceBuffers("CPU", 93 * MIB, 180 * MIB, 36 * MIB),)
+    asking.engine.newest.load(buffers=buffers)
+    settle()
+    asking.history.take(GAUGES)
+    asking.plans.ask(asking.bench.model(), Wishes())
+    plan = asking.answers[-1].plan
+    assert plan and plan.freed_bytes == 400 * MIB
+    assert plan.devices[-1].free == 10 * GIB + 400 * MIB
+
+
+@pytest.mark.parametrize(("free", "beside"), [(2 * GIB, True), (500 * MIB, False)])
+def test_present_model_stays_only_where_there_is_room_for_both(
+    asking: Asking, free: int, beside: bool
+) -> None:
+    asking.bench.shrink_ram(free)
+    asking.loader.load("/models/present.gguf")
+    asking.engine.newest.load()
+    settle()
+    asking.history.take(replace(GAUGES, rss_bytes=1200 * MIB))
+    asking.plans.ask(asking.bench.model(), Wishes())
+    assert asking.answers[-1].plan and asking.answers[-1].plan.fits
+    assert asking.answers[-1].fits_beside is beside
+
+
+def test_memory_of_cards_and_private_memory_are_freed_by_unloading() -> None:
+    info = replace(
+        model_info("/models/m.gguf"),
+        devices=(DeviceMemory("CUDA0", "", "gpu", GIB, 8 * GIB), DeviceMemory("CPU", "", "cpu", None, None)),
+        buffers=(DeviceBuffers("CUDA0", 100, 20, 3), DeviceBuffers("CPU", 7000, 20, 5)),
+    )
+    assert freed_by_unloading(None, GAUGES) == {}
+    assert freed_by_unloading(info, None) == {"CUDA0": 123, "CPU": 25}
+    assert freed_by_unloading(info, GAUGES) == {"CUDA0": 123, "CPU": 400 * MIB}
+    unmapped = replace(GAUGES, rss_bytes=9000, rss_file_bytes=None)
+    assert freed_by_unloading(info, unmapped) == {"CUDA0": 123, "CPU": 2000}
+
+
+def test_devices_are_asked_for_only_where_no_engine_tells(asking: Asking) -> None:
+    asking.plans.ask(asking.bench.model(), Wishes())
+    assert asking.bench.probed == 1
+    asking.loader.load("/models/present.gguf")
+    asking.engine.newest.load(devices=(DeviceMemory("CPU", "", "cpu", None, None),))
+    settle()
+    asking.plans.ask(asking.bench.model(), Wishes())
+    assert asking.bench.probed == 1
+
+
+def test_what_would_fit_is_offered_and_does(asking: Asking) -> None:
+    asking.bench.shrink_ram(900 * MIB)
+    asking.plans.ask(asking.bench.model(), Wishes(n_ctx=8192))
+    assert asking.answers[-1].does_not_fit
+    by_type, by_context = asking.plans.what_would_fit()
+    assert by_type.kv_type is KVType.Q8_0 and by_type.n_ctx == 8192
+    assert by_context.kv_type is KVType.F16 and by_context.n_ctx and by_context.n_ctx < 8192
+    for wishes in (by_type, by_context):
+        priced = asking.plans.price(wishes)
+        assert priced and priced.plan and priced.plan.fits
+    assert asking.plans.what_would_fit() == ()
+
+
+def test_nothing_is_offered_where_the_weights_alone_are_too_large(asking: Asking) -> None:
+    asking.bench.shrink_ram(300 * MIB)
+    asking.plans.ask(asking.bench.model(), Wishes())
+    assert asking.answers[-1].does_not_fit
+    assert asking.plans.what_would_fit() == ()
+
+
+def test_a_load_with_ample_room_is_judged_without_a_dry_run(asking: Asking) -> None:
+    answers: list[PlanResult | None] = []
+    asking.plans.look(asking.bench.model(), LoadSettings(), answers.append)
+    [answer] = answers
+    assert answer and answer.plan and answer.plan.verdict is Verdict.FITS
+    assert asking.bench.tried == []
+    assert asking.answers == []  # nobody looks at it
+
+
+def test_a_tight_load_is_judged_by_llama_cpps_own_sizes(asking: Asking) -> None:
+    asking.bench.exact = exact_sizes
+    asking.bench.shrink_ram(1200 * MIB)
+    answers: list[PlanResult | None] = []
+    asking.plans.look(asking.bench.model(), LoadSettings(), answers.append)
+    [answer] = answers
+    assert answer and answer.plan and answer.plan.is_exact
+
+
+def test_planned_parts_add_up_to_the_device(asking: Asking) -> None:
+    asking.bench.hardware = machine(cpu(10 * GIB), card(2 * GIB))
+    asking.plans.ask(asking.bench.model(), Wishes())
+    on_card, host = planned_split(asking.answers[-1])
+    assert (on_card.name, on_card.description, host.name) == ("CUDA0", "Test card", "")
+    for split in (on_card, host):
+        assert sum(part.n_bytes for part in split.parts) == split.total
+    assert on_card.bytes_of(Use.OTHERS) == 6 * GIB
+    assert host.bytes_of(Use.OTHERS) == 3 * GIB
+    assert host.bytes_of(Use.WEIR) == 3 * GIB
+    assert on_card.bytes_of(Use.KV) == 180 * MIB
