@@ -25,7 +25,7 @@ run: ## set up what is missing and open Weir; ACCEL=cpu|cuda|vulkan|metal choose
 
 test: ## run the tests; needs no screen
 	$(prepare) --dev
-	@QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -m "not benchmark"
+	@QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -m "not benchmark" -n 2 --dist worksteal
 
 check: ## lint, check the format, the types and the import contracts
 	$(prepare) --dev
