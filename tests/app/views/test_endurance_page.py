@@ -368,6 +368,9 @@ engine = app.window.EngineClient = ScriptedEngine()
 show = app.window.Weir.show
 
 def run(weir):
+    if not engine.clients or not engine.newest.sent:  # whether the model fits is looked at first
+        QTimer.singleShot(50, lambda: run(weir))
+        return
     engine.newest.load()
     QTimer.singleShot(0, lambda: measure(weir))
 
