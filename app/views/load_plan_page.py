@@ -28,6 +28,7 @@ from app.services.memory_split import planned_split
 from app.services.plan_result import PlanResult, wishes_of
 from app.views.device_section import DeviceSection
 from app.views.leading_label import LeadingLabel
+from app.views.page_column import page_column
 from app.views.plan_controls import PlanControls
 from app.views.plan_verdict import PlanVerdict
 from app.views.plan_words import facts_in_words, origin_in_words
@@ -191,7 +192,7 @@ class LoadPlanPage(QWidget):
         inner.addLayout(self._device_column)
         inner.addWidget(self.origin)
         inner.addStretch(1)
-        area, contents = QScrollArea(), _column(inner)
+        area, contents = QScrollArea(), page_column(inner, _WIDEST)
         area.setWidget(contents)
         area.setWidgetResizable(True)
         area.setFrameShape(QFrame.Shape.NoFrame)
@@ -216,20 +217,6 @@ class LoadPlanPage(QWidget):
         inner.setSpacing(UNIT)
         inner.addWidget(self.verdict)
         inner.addLayout(buttons)
-        foot = _column(inner)
+        foot = page_column(inner, _WIDEST)
         foot.setObjectName("planFoot")
         return foot
-
-
-def _column(layout: QVBoxLayout) -> QWidget:
-    """`layout` in the middle of a page, not wider than can be read."""
-    column = QWidget()
-    column.setMaximumWidth(_WIDEST)
-    column.setLayout(layout)
-    outer = QWidget()
-    row = QHBoxLayout(outer)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.addStretch(1)
-    row.addWidget(column, 1000)
-    row.addStretch(1)
-    return outer

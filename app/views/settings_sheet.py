@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.views.leading_label import LeadingLabel
+from app.views.page_column import page_column
 from app.views.settings_row import muted_label
 from app.views.tokens import UNIT
 
@@ -97,7 +98,7 @@ class SettingsSheet(QWidget):
         page = QVBoxLayout(self)
         page.setContentsMargins(0, 0, 0, 0)
         page.setSpacing(0)
-        self._head = _column(top)
+        self._head = page_column(top, _WIDEST)
         self._area = self._scrolling()
         self._area.viewport().installEventFilter(self)
         page.addWidget(self._head)
@@ -106,7 +107,7 @@ class SettingsSheet(QWidget):
     def _scrolling(self) -> QScrollArea:
         self.content.setContentsMargins(UNIT * 3, UNIT, UNIT * 3, UNIT * 3)
         self.content.setSpacing(UNIT)
-        inner = _column(self.content)
+        inner = page_column(self.content, _WIDEST)
         area = QScrollArea()
         area.setWidget(inner)
         area.setWidgetResizable(True)
@@ -115,17 +116,3 @@ class SettingsSheet(QWidget):
         area.viewport().setAutoFillBackground(False)
         inner.setAutoFillBackground(False)
         return area
-
-
-def _column(layout: QVBoxLayout) -> QWidget:
-    """`layout` in the middle of a page, not wider than can be read."""
-    column = QWidget()
-    column.setMaximumWidth(_WIDEST)
-    column.setLayout(layout)
-    outer = QWidget()
-    row = QHBoxLayout(outer)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.addStretch(1)
-    row.addWidget(column, 1000)
-    row.addStretch(1)
-    return outer
