@@ -1,7 +1,7 @@
 """The command `weir`: the window, or a command of the terminal.
 
-In: the command line. Out: an exit status. Nothing heavy may be imported at the top: the engine's
-worker process imports this module again when it starts.
+In: the command line. Out: an exit status. Nothing of Weir may be imported at the top: the engine's worker,
+and each process that renders or measures, imports this module again when it starts.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import multiprocessing
 import os
 import sys
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-from app.cli.arguments import ChatOptions, build_parser, chat_options
-from app.cli.endure_arguments import EndureOptions, endure_options
-from app.cli.interrupts import INTERRUPTED
-from app.cli.plan_arguments import PlanOptions, plan_options
-from engine.errors import BadRequest
+if TYPE_CHECKING:
+    from app.cli.arguments import ChatOptions
+    from app.cli.endure_arguments import EndureOptions
+    from app.cli.plan_arguments import PlanOptions
 
 _OUTPUT_ERRORS = (errno.ENOSPC, errno.EIO, errno.EFBIG)
 
@@ -25,6 +25,11 @@ _OUTPUT_ERRORS = (errno.ENOSPC, errno.EIO, errno.EFBIG)
 def main(argv: Sequence[str] | None = None) -> int:
     """Run Weir with `argv` (without the program's name; None takes the process's own)."""
     multiprocessing.freeze_support()
+    from app.cli.arguments import build_parser, chat_options
+    from app.cli.endure_arguments import endure_options
+    from app.cli.plan_arguments import plan_options
+    from engine.errors import BadRequest
+
     if sys.stderr is None:  # closed by the caller; print would fall back to standard output
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
     parser = build_parser()
@@ -52,15 +57,29 @@ def _open_window() -> int:
 
     problem = display_problem()
     if problem is None:
-        from app.window import run_window
+        return _run_window()
 
-        return run_window([])
-
+    from app.cli.arguments import ChatOptions
     from engine.models.starter import starter_model_path
 
     print(f"weir: No window can be opened, so the chat runs in this terminal. {problem}", file=sys.stderr)
     starter = starter_model_path()
     return _in_terminal(lambda: _chat(ChatOptions(model=None if starter is None else str(starter))))
+
+
+def _run_window() -> int:
+    from engine.client import HeadStart
+
+    head_start = HeadStart()  # its process needs longest: it imports llama.cpp while this one imports Qt
+    try:
+        from app.qt_features import skip_feature_search
+
+        skip_feature_search()
+        from app.window import run_window
+
+        return run_window([], head_start)
+    finally:
+        head_start.close()
 
 
 def _chat(options: ChatOptions) -> int:
@@ -105,6 +124,8 @@ def _in_terminal(command: Callable[[], int]) -> int:
         _drop_output()
         return 0
     except KeyboardInterrupt:
+        from app.cli.interrupts import INTERRUPTED
+
         return INTERRUPTED
     except OSError as error:
         if error.errno not in _OUTPUT_ERRORS:

@@ -1,4 +1,4 @@
-"""The pages that stand in place of the chat, each made when it is first wanted."""
+"""The pages that stand in place of the chat, each imported and made when it is first wanted."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from PySide6.QtWidgets import QWidget
 from app.data.settings import LoadSettings
 from app.open_chats import OpenChats
 from app.services.plan_result import PlanResult
-from app.views.chat_options_panel import ChatOptionsPanel
-from app.views.endurance_page import EndurancePage
-from app.views.load_plan_page import LoadPlanPage
-from app.views.settings_page import SettingsPage
-from app.views.shortcuts_page import ShortcutsPage
 from engine.protocol import ModelInfo
 
 if TYPE_CHECKING:
+    from app.views.chat_options_panel import ChatOptionsPanel
+    from app.views.endurance_page import EndurancePage
+    from app.views.load_plan_page import LoadPlanPage
+    from app.views.settings_page import SettingsPage
+    from app.views.shortcuts_page import ShortcutsPage
     from app.window import Weir
 
 
@@ -47,6 +47,8 @@ class Pages:
     def open_endurance(self) -> None:
         """How the model holds out over a long text."""
         if self.endurance is None:
+            from app.views.endurance_page import EndurancePage
+
             self.endurance = EndurancePage(self._weir.endurance, lambda: self._weir.loader.info)
             self.endurance.closed.connect(self._close)
         self._show(self.endurance, "endurance")
@@ -54,6 +56,8 @@ class Pages:
     def open_settings(self) -> None:
         """What holds in all chats."""
         if self.settings is None:
+            from app.views.settings_page import SettingsPage
+
             self.settings = SettingsPage(self._weir.preferences, self._weir.database.parent)
             self.settings.closed.connect(self._close)
             self.settings.reload_requested.connect(self._reload)
@@ -65,6 +69,8 @@ class Pages:
         if self._open is None:
             return
         if self.chat_options is None:
+            from app.views.chat_options_panel import ChatOptionsPanel
+
             self.chat_options = ChatOptionsPanel(self._open.options, self._weir.preferences)
             self.chat_options.closed.connect(self._close)
             self.chat_options.settings_requested.connect(self.open_settings)
@@ -76,6 +82,8 @@ class Pages:
     def open_shortcuts(self) -> None:
         """All keys at a glance."""
         if self.shortcuts is None:
+            from app.views.shortcuts_page import ShortcutsPage
+
             self.shortcuts = ShortcutsPage()
             self.shortcuts.closed.connect(self._close)
         self._show(self.shortcuts, "shortcuts")
@@ -85,6 +93,8 @@ class Pages:
         if self._weir.plans is None:
             return
         if self.load_plan is None:
+            from app.views.load_plan_page import LoadPlanPage
+
             self.load_plan = LoadPlanPage(self._weir.plans)
             self.load_plan.closed.connect(self._close)
             self.load_plan.load_requested.connect(self._load_planned)

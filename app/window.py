@@ -6,7 +6,9 @@ What is connected with what stands in `app.connections`.
 
 from __future__ import annotations
 
+import functools
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QTimer
@@ -34,7 +36,7 @@ from app.services.plan_sources import PlanSources, this_machine
 from app.services.preferences import Preferences
 from app.services.shutdown_signals import ShutdownSignals
 from app.views.main_window import MainWindow
-from engine.client import EngineClient
+from engine.client import EngineClient, HeadStart
 from engine.errors import KnownError
 from engine.models.starter import starter_model_path
 
@@ -78,12 +80,12 @@ class Weir:
         connections.connect_gauges(self)
         self.window.closing.connect(self._close)
 
-    def show(self) -> None:
-        """Show the window; the chats and the model follow."""
+    def show(self, on_started: Callable[[], None] = lambda: None) -> None:
+        """Show the window; the chats and the model follow, and then `on_started` is called."""
         self.window.show()
-        QTimer.singleShot(0, self.window, self._start)
+        QTimer.singleShot(0, self.window, functools.partial(self._start, on_started))
 
-    def _start(self) -> None:
+    def _start(self, on_started: Callable[[], None]) -> None:
         if not self.window.isVisible():
             return  # closed again already
         # The engine first: its process needs longest until it is ready.
@@ -92,6 +94,7 @@ class Weir:
         self.opening.failed.connect(self._on_not_opened)
         self.opening.opened.connect(self._use)
         self.opening.open(self.database)
+        on_started()
 
     def _on_rescuing(self) -> None:
         self.window.composer.setEnabled(False)
@@ -144,15 +147,19 @@ class Weir:
         self.loader.close(CLOSING_S)
 
 
-def run_window(argv: list[str]) -> int:
-    """Open the window and return when it is closed; 0, or 1 when Weir cannot keep anything."""
+def run_window(argv: list[str], head_start: HeadStart | None = None) -> int:
+    """Open the window and return when it is closed; 0, or 1 when Weir cannot keep anything.
+
+    `head_start` has started the first model's worker already; it is ended if there is no such model.
+    """
     application = QApplication(["weir", *argv])
     application.setApplicationName("Weir")
     application.setDesktopFileName("weir")
     try:
         # Before any widget is made: what is made with one font does not take on another everywhere.
         connections.dress_with(application, SettingsStore(settings_path()).load()[0])
-        weir = Weir(EngineClient, starter_model_path(), this_machine())
+        make_client = head_start.client if head_start else EngineClient
+        weir = Weir(make_client, starter_model_path(), this_machine())
     except KnownError as error:
         print(error, file=sys.stderr)
         if application.platformName() != "offscreen":  # who starts it from an icon sees no terminal
@@ -160,7 +167,7 @@ def run_window(argv: list[str]) -> int:
         return 1
     connections.dress(application, weir.preferences)
     signals = ShutdownSignals(weir.window.close)
-    weir.show()
+    weir.show(head_start.close if head_start else lambda: None)
     code = application.exec()
     signals.release()
     return code

@@ -2,7 +2,8 @@
 
 One client is one worker process, and one worker serves one model. The process is started by
 `spawn`, so that it shares nothing with its parent, and only it ever loads llama.cpp: a model file
-that makes llama.cpp abort costs the worker and nothing else. Its death is an ordinary event.
+that makes llama.cpp abort costs the worker and nothing else. Its death is an ordinary event. A worker
+needs a while until it can load anything, so the first one may start before there is a window.
 
 Knows nothing about what the commands mean.
 """
@@ -20,11 +21,31 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from engine.errors import EngineGone
-from engine.protocol import BackendReport, Command, EngineDied, Event, Shutdown
+from engine.protocol import BackendReport, Command, DeviceMemory, EngineDied, Event, Shutdown
 
 _SPAWN = multiprocessing.get_context("spawn")
 _SECONDS_TO_END = 1.0
 _SECONDS_TO_PROBE = 30.0
+
+
+class _Worker:
+    """A worker process that was started, and the near end of its pipe."""
+
+    def __init__(self) -> None:
+        # Assertions of llama.cpp are written to stderr and nowhere else.
+        handle, self.stderr_path = tempfile.mkstemp(prefix="weir-engine-", suffix=".log")
+        os.close(handle)
+        self.connection, theirs = _SPAWN.Pipe()
+        self.process = _SPAWN.Process(target=_serve, args=(theirs, self.stderr_path), name="weir-engine")
+        self.process.start()
+        theirs.close()  # so that reading ends when the worker does
+
+    def end(self) -> None:
+        """End it at once, before anybody asked it for anything."""
+        self.process.kill()
+        self.process.join()
+        self.connection.close()
+        Path(self.stderr_path).unlink(missing_ok=True)
 
 
 class EngineClient:
@@ -34,17 +55,16 @@ class EngineClient:
     `EngineDied`, or after `close`, it is not called again.
     """
 
-    def __init__(self, on_event: Callable[[Event], None]) -> None:
+    def __init__(self, on_event: Callable[[Event], None], worker: _Worker | None = None) -> None:
+        """`worker` is one that `HeadStart` started."""
+        worker = worker or _Worker()
         self._on_event = on_event
         self._closed = False
         self._sending = threading.Lock()
-        # Assertions of llama.cpp are written to stderr and nowhere else.
-        handle, self._stderr_path = tempfile.mkstemp(prefix="weir-engine-", suffix=".log")
-        os.close(handle)
-        self._connection, theirs = _SPAWN.Pipe()
-        self._process = _SPAWN.Process(target=_serve, args=(theirs, self._stderr_path), name="weir-engine")
-        self._process.start()
-        theirs.close()  # so that reading ends when the worker does
+        self._backend: BackendReport | None = None
+        self._has_begun = threading.Event()
+        self._stderr_path, self._connection = worker.stderr_path, worker.connection
+        self._process = worker.process
         # multiprocessing waits for its children at exit; this has to come before it.
         atexit.register(self.close)
         self._reader = threading.Thread(target=self._read, name="weir-engine-events", daemon=True)
@@ -54,6 +74,11 @@ class EngineClient:
     def pid(self) -> int | None:
         """Process id of the worker."""
         return self._process.pid
+
+    def devices(self, timeout_s: float = _SECONDS_TO_PROBE) -> tuple[DeviceMemory, ...]:
+        """The devices as they were when the worker started, once it has; () where it ended before."""
+        self._has_begun.wait(timeout_s)
+        return self._backend.devices if self._backend else ()
 
     def send(self, command: Command) -> None:
         """Send a command; returns at once.
@@ -89,8 +114,12 @@ class EngineClient:
                 event = self._connection.recv()
             except (EOFError, OSError):
                 break
-            if not self._closed:
+            if isinstance(event, BackendReport):
+                self._backend = event
+                self._has_begun.set()
+            elif not self._closed:
                 self._on_event(event)
+        self._has_begun.set()
         if not self._closed:
             self._process.join(_SECONDS_TO_END)
             self._on_event(EngineDied(self._process.exitcode, self._last_words()))
@@ -103,6 +132,26 @@ class EngineClient:
             asserted = [line for line in lines if "GGML_ASSERT" in line or "terminate called" in line]
             return (asserted or lines or [""])[-1][:500]
         return ""
+
+
+class HeadStart:
+    """A worker that starts before anybody needs one, for the first client; others get one of their own."""
+
+    def __init__(self) -> None:
+        self._worker: _Worker | None = _Worker()
+        atexit.register(self.close)
+
+    def client(self, on_event: Callable[[Event], None]) -> EngineClient:
+        """A client, as `EngineClient(on_event)` would be."""
+        worker, self._worker = self._worker, None
+        return EngineClient(on_event, worker)
+
+    def close(self) -> None:
+        """End the worker if nobody took it: what it saw of the machine grows old."""
+        atexit.unregister(self.close)
+        if self._worker:
+            self._worker.end()
+            self._worker = None
 
 
 def _serve(connection: Connection, stderr_path: str) -> None:
@@ -146,6 +195,4 @@ def _probe(connection: Connection) -> None:
     except (ImportError, OSError, RuntimeError) as error:
         connection.send(str(error))
         return
-    llama = backend.Backend()
-    connection.send(BackendReport(backend.version(), backend.system_info(), backend.devices()))
-    llama.close()
+    connection.send(backend.report())

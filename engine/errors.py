@@ -8,6 +8,8 @@
     │   ├── PromptTooLong     the system prompt or the message cannot fit into the context
     │   ├── ContextFull       the chat has filled the context, and the policy is to stop there
     │   ├── BadRequest        a command whose values make no sense
+    │   ├── HubError          the Hub, or the way to it, refused; subclasses say what would help
+    │   ├── DownloadError     a file could not be fetched whole; subclasses say whether to try again
     │   └── EngineGone        the engine process is not there (any more)
     └── BugError              a promise inside Weir was broken; please report it
 
@@ -64,6 +66,14 @@ class ContextFull(KnownError):
 
 class BadRequest(KnownError):
     """A command or setting is outside what is possible; the sentence says what is."""
+
+
+class HubError(KnownError):
+    """The Hub could not be asked, or refused; subclasses are in `engine.hub.hub_errors`."""
+
+
+class DownloadError(KnownError):
+    """A file could not be fetched whole; subclasses are in `engine.download.download_errors`."""
 
 
 class EngineGone(KnownError):

@@ -19,19 +19,35 @@ import psutil
 from engine.chat.chat_template import ChatFormat, NotText, TemplateContext, TemplateSource, open_chat_format
 from engine.chat.control_text import ControlTexts
 from engine.chat.prompt import PromptBuilder
+from engine.chat.template_process import TemplateProcess
 from engine.errors import BadRequest, ModelLoadError
 from engine.llama import backend
 from engine.llama.buffers import by_device
-from engine.llama.context import Batch, Context, ContextParams
+from engine.llama.context import Batch, Context, ContextParams, context_params
 from engine.llama.model import Model
+from engine.memory.load_options import Settled, settle
+from engine.memory.memory_plan import UNKNOWN_N_CTX_TRAIN, LoadShape, Wishes, default_n_ctx
 from engine.models.gguf_header import GGUFHeader, read_header
 from engine.models.gguf_metadata import ArrayValue
+from engine.models.model_facts import facts_of
 from engine.models.model_file import check_chat_model
-from engine.protocol import Endurance, Event, LoadModel, LoadProgress, ModelInfo, ModelLoaded
+from engine.models.model_parts import read_parts
+from engine.protocol import (
+    EffectiveOptions,
+    Endurance,
+    Event,
+    LoadModel,
+    LoadProgress,
+    ModelInfo,
+    ModelLoaded,
+)
 
-DEFAULT_N_CTX = 8192
-_UNKNOWN_N_CTX_TRAIN = 4096
+_DEFAULT_OPTIONS = EffectiveOptions()
 _PROGRESS_STEP = 0.01
+_NOT_LOCKED = (
+    "The system does not let the weights be locked in memory, so they may be swapped out: raise the limit of "
+    "locked memory (ulimit -l)."
+)
 _MAX_THREADS = 512  # GGML_MAX_N_THREADS in ggml.h; far more of them crash llama.cpp
 
 
@@ -59,26 +75,50 @@ def load(command: LoadModel, put: Callable[[Event], None]) -> LoadedModel:
     header = read_header(Path(command.path))
     check_chat_model(header)
     with ExitStack() as resources:
-        model = open_model(command.path, command.n_gpu_layers, put, resources)
-        context = Context(model, _context_params(command, model))
+        templates = TemplateProcess()
+        resources.callback(templates.close)
+        templates.begin()  # it starts while the weights are read
+        llama = open_backend(resources)
+        settled = _settle(command, header)
+        model = open_model(
+            command.path,
+            put,
+            resources,
+            llama=llama,
+            n_gpu_layers=command.n_gpu_layers,
+            options=settled.options,
+        )
+        context = Context(model, _context_params(command, settled.options, model))
         resources.callback(context.close)
         _try_out(model, context)
-        chat_format = _open_format(command, header, model)
-        resources.callback(chat_format.close)
+        chat_format = _open_format(command, header, model, templates)
         prompts = PromptBuilder(chat_format, model)
-        info = _describe(command, header, model, context, chat_format)
+        info = _describe(command, header, model, context, chat_format, settled=settled)
         put(ModelLoaded(info, (time.perf_counter() - started) * 1000))
         return LoadedModel(model, context, prompts, command.n_seq_max, resources.pop_all())
 
 
-def open_model(path: str, n_gpu_layers: int, put: Callable[[Event], None], resources: ExitStack) -> Model:
+def open_backend(resources: ExitStack) -> backend.Backend:
+    """Start llama.cpp; `resources` ends it."""
+    llama = backend.Backend()
+    resources.callback(llama.close)
+    return llama
+
+
+def open_model(
+    path: str,
+    put: Callable[[Event], None],
+    resources: ExitStack,
+    *,
+    llama: backend.Backend,
+    n_gpu_layers: int = -1,
+    options: EffectiveOptions = _DEFAULT_OPTIONS,
+) -> Model:
     """Load the weights of a file whose header was checked; `resources` frees them.
 
     Raises ModelLoadError.
     """
-    llama = backend.Backend()
-    resources.callback(llama.close)
-    model = Model(llama, Path(path), n_gpu_layers, _Progress(put))
+    model = Model(llama, Path(path), n_gpu_layers, options, on_progress=_Progress(put))
     resources.callback(model.close)
     if not model.has_decoder:
         raise ModelLoadError(f"{model.path.name} is a model that only embeds text; it cannot chat.")
@@ -98,18 +138,24 @@ class _Progress:
             self._put(LoadProgress(min(1.0, fraction)))
 
 
-def _context_params(command: LoadModel, model: Model) -> ContextParams:
-    n_ctx = command.n_ctx
-    if n_ctx is None:
-        n_ctx = min(DEFAULT_N_CTX, model.n_ctx_train or _UNKNOWN_N_CTX_TRAIN)
+def _settle(command: LoadModel, header: GGUFHeader) -> Settled:
+    """What is used of the command's wishes."""
+    facts = facts_of(read_parts(header))
+    n_ctx = default_n_ctx(facts.n_ctx_train) if command.n_ctx is None else command.n_ctx
+    wishes = Wishes(n_ctx, command.kv_type, command.n_gpu_layers, command.n_seq_max, command.options)
+    return settle(wishes, backend.devices(), facts)
+
+
+def _context_params(command: LoadModel, options: EffectiveOptions, model: Model) -> ContextParams:
+    n_ctx = default_n_ctx(model.n_ctx_train) if command.n_ctx is None else command.n_ctx
     check_n_ctx(n_ctx, model)
-    n_threads = count_threads(command.n_threads)
-    return ContextParams(n_ctx, command.n_seq_max, n_threads, kv_type=command.kv_type)
+    shape = LoadShape(n_ctx, command.n_gpu_layers, command.n_seq_max, options)
+    return context_params(shape, count_threads(command.n_threads))
 
 
 def check_n_ctx(n_ctx: int, model: Model) -> None:
     """Raises BadRequest unless `model` was trained for so many tokens."""
-    n_ctx_train = model.n_ctx_train or _UNKNOWN_N_CTX_TRAIN
+    n_ctx_train = model.n_ctx_train or UNKNOWN_N_CTX_TRAIN
     if not 0 < n_ctx <= n_ctx_train:
         raise BadRequest(
             f"The context must be between 1 and {n_ctx_train:,} tokens, which is what "
@@ -141,13 +187,15 @@ def _try_out(model: Model, context: Context) -> None:
         batch.close()
 
 
-def _open_format(command: LoadModel, header: GGUFHeader, model: Model) -> ChatFormat:
+def _open_format(
+    command: LoadModel, header: GGUFHeader, model: Model, templates: TemplateProcess
+) -> ChatFormat:
     context = TemplateContext(
         bos_token=model.text_of(model.bos),
         eos_token=model.text_of(model.eos),
         control_texts=ControlTexts(model.control_texts()),
     )
-    return open_chat_format(_template_of(header), context, command.chat_format)
+    return open_chat_format(_template_of(header), context, command.chat_format, templates)
 
 
 def _template_of(header: GGUFHeader) -> TemplateSource:
@@ -158,7 +206,13 @@ def _template_of(header: GGUFHeader) -> TemplateSource:
 
 
 def _describe(
-    command: LoadModel, header: GGUFHeader, model: Model, context: Context, chat_format: ChatFormat
+    command: LoadModel,
+    header: GGUFHeader,
+    model: Model,
+    context: Context,
+    chat_format: ChatFormat,
+    *,
+    settled: Settled,
 ) -> ModelInfo:
     endurance, endurance_reason = _endurance(model, context)
     devices = backend.devices()
@@ -180,6 +234,8 @@ def _describe(
         endurance_reason=endurance_reason,
         buffers=by_device(model.buffers, context.buffers, [device.name for device in devices]),
         architecture=header.text("general.architecture") or "",
+        options=settled.options,
+        notices=(*map(str, settled.sentences), *([_NOT_LOCKED] if model.is_unlocked else [])),
     )
 
 

@@ -23,7 +23,6 @@ from engine.decoding.scheduler import Scheduler
 from engine.errors import BugError, WeirError
 from engine.llama import backend
 from engine.loading import LoadedModel, load
-from engine.measure.endurance import endure
 from engine.outbox import Outbox
 from engine.protocol import (
     Cancel,
@@ -49,12 +48,16 @@ def serve(connection: Connection, stderr_path: str) -> None:
     """Run the worker until `Shutdown` or the parent's death."""
     _write_output_to(stderr_path)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is the front end's to understand
+    # Asked for by whoever plans the load, who would need a process of its own for it otherwise.
+    connection.send(backend.report())
     outbox = Outbox(connection)
     commands: queue.SimpleQueue[Command] = queue.SimpleQueue()
     threading.Thread(target=_receive, args=(connection, commands), daemon=True).start()
     first = commands.get()
     try:
         if isinstance(first, Endure):
+            from engine.measure.endurance import endure  # brings NumPy, which a chat needs not
+
             # Cancel and Shutdown are all that can come, and either ends the run.
             endure(first, outbox.put, is_cancelled=lambda: not commands.empty())
         if not isinstance(first, LoadModel):

@@ -14,15 +14,18 @@ from pathlib import Path
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 os.environ["WEIR_HOME"] = tempfile.mkdtemp(prefix="weir-screenshots-")
 
-from PySide6.QtCore import QCoreApplication, QEvent
+from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtWidgets import QApplication, QMenu
 
 from app.data.chat_store import ChatStore
 from app.data.stored_message import Attachment, MessageState, TurnNumbers
 from app.services.chat_controller import ChatController
+from app.services.load_plans import LoadPlans
 from app.views.theme import apply_theme
 from app.window import Weir
+from engine.dry_run import Refused
 from engine.protocol import DeviceMemory, Endurance, FinishReason, Gauges, PrefillProgress
+from tests.app import planned_machine
 from tests.app.scripted_engine import ScriptedEngine
 
 REPLY = """Here is a first plan for **Yazd**, with time to rest at noon.
@@ -134,6 +137,7 @@ def main() -> None:
         streaming,
         rich,
         pages,
+        load_plan,
         long_chat,
         right_to_left,
         dark,
@@ -241,6 +245,40 @@ def pages(studio: Studio) -> None:
     studio.wait(1.0)
     studio.save("57-search")
     weir.window.sidebar.finder.field.clear()
+
+
+def load_plan(studio: Studio) -> None:
+    """Before a load: a model that fits, one that does not, one that llama.cpp refuses; after it."""
+    gib = 2**30
+    bench = planned_machine.Bench(Path(tempfile.mkdtemp(prefix="weir-screenshots-models-")))
+    devices = planned_machine.cpu(11 * gib), planned_machine.card(7 * gib)
+    bench.hardware = planned_machine.machine(*devices)
+    weir, path = studio.weir, bench.model("Thinker-8B-Q4_K_M")
+    weir.plans = LoadPlans(bench.sources(), weir.loader, weir.history)
+    weir.pages.open_load_plan(path)
+    studio.save("58-plan-fits")
+    apply_theme(studio.application, "dark")
+    studio.save("58-plan-fits-dark")
+    bench.hardware = planned_machine.machine(planned_machine.cpu(7 * gib // 10, others=12 * gib))
+    weir.pages.open_load_plan(path)
+    studio.save("59-plan-does-not-fit-dark")
+    apply_theme(studio.application, "light")
+    studio.save("59-plan-does-not-fit")
+    studio.application.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
+    studio.save("59-plan-does-not-fit-right-to-left")
+    bench.hardware = planned_machine.machine(*devices)
+    weir.pages.open_load_plan(path)
+    studio.save("58-plan-fits-right-to-left")
+    studio.application.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
+    bench.exact = lambda _shape: Refused("Thinker-8B-Q4_K_M.gguf cannot be loaded: unknown architecture.")
+    weir.pages.open_load_plan(path)
+    studio.save("60-plan-refused")
+    weir.window.resize(683, 384)
+    bench.exact = lambda _shape: None
+    weir.pages.open_load_plan(path)
+    studio.save("61-plan-small")
+    weir.window.resize(1120, 760)
+    weir.window.show_page(None)
 
 
 def long_chat(studio: Studio) -> None:

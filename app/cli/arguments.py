@@ -12,9 +12,20 @@ from dataclasses import dataclass, field
 
 from app.cli import plan_arguments
 from app.cli.endure_arguments import DESCRIPTION, add_endure
+from app.cli.load_arguments import add_load_options, load_options
 from app.data.message_text import clean_text
 from engine.errors import BadRequest
-from engine.protocol import CachePolicy, KVType, LoadModel, Policy, Sampling, Shift, max_sinks, real_n_ctx
+from engine.protocol import (
+    CachePolicy,
+    KVType,
+    LoadModel,
+    LoadOptions,
+    Policy,
+    Sampling,
+    Shift,
+    max_sinks,
+    real_n_ctx,
+)
 from engine.version import VERSION
 
 
@@ -33,6 +44,8 @@ class ChatOptions:
     ignore_eos: bool = False
     cache: CachePolicy = field(default_factory=CachePolicy)
     kv_type: KVType = KVType.F16
+    n_gpu_layers: int = -1
+    load_options: LoadOptions = field(default_factory=LoadOptions)
     as_json: bool = False
 
     def load_command(self, path: str) -> LoadModel:
@@ -44,6 +57,8 @@ class ChatOptions:
             n_seq_max=1,
             chat_format=self.chat_format,
             kv_type=self.kv_type,
+            n_gpu_layers=self.n_gpu_layers,
+            options=self.load_options,
         )
 
 
@@ -85,7 +100,16 @@ def _add_chat(chat: argparse.ArgumentParser) -> None:
     chat.add_argument("--ignore-eos", action="store_true", help="the model cannot end its turn")
     chat.add_argument("--system", metavar="TEXT", help="the system prompt")
     chat.add_argument("--threads", type=_positive, metavar="N", help="CPU threads")
+    chat.add_argument(
+        "-ngl",
+        "--gpu-layers",
+        type=plan_arguments.layers,
+        default=-1,
+        metavar="N",
+        help="layers on the GPU, the output as one (default: all)",
+    )
     _add_cache(chat)
+    add_load_options(chat)
     chat.add_argument("--chat-format", metavar="NAME", help="a named format instead of the file's template")
     chat.add_argument("--json", action="store_true", dest="as_json", help="one JSON object a line")
 
@@ -183,5 +207,7 @@ def chat_options(arguments: argparse.Namespace) -> ChatOptions:
         ignore_eos=arguments.ignore_eos,
         cache=cache,
         kv_type=KVType(arguments.kv_type),
+        n_gpu_layers=arguments.gpu_layers,
+        load_options=load_options(arguments),
         as_json=arguments.as_json,
     )

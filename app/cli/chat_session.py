@@ -213,6 +213,8 @@ class ChatSession:
             self._output.note(
                 f"The context has {info.n_ctx:,} tokens, not {asked:,}: it is made in steps of 256."
             )
+        for notice in info.notices:
+            self._output.note(notice)
         if info.chat_format_reason is not None:
             self._output.note(f"{info.chat_format_reason} (--chat-format NAME chooses.)")
         if n_sinks <= max_sinks(info.n_ctx):

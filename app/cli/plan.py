@@ -25,7 +25,7 @@ from engine.errors import EngineGone, KnownError, ModelFileError, ModelLoadError
 from engine.memory.bandwidth import BandwidthStore, with_bandwidth
 from engine.memory.calibration import CalibrationStore
 from engine.memory.hardware import Hardware, read_hardware
-from engine.memory.memory_plan import PROCESS_BYTES, LoadShape, MemoryPlan, Verdict, Wishes
+from engine.memory.memory_plan import PROCESS_BYTES, MemoryPlan, Verdict, Wishes
 from engine.memory.planner import may_load, plan
 from engine.models.byte_reader import shown
 from engine.models.model_facts import ModelFacts, read_facts
@@ -40,7 +40,7 @@ def run_plan(options: PlanOptions, make_engine: EngineFactory | None = None) -> 
         facts = read_facts(path)
     except ModelFileError as error:
         return _note(str(error))
-    wishes = Wishes(options.n_ctx, options.kv_type, options.n_gpu_layers)
+    wishes = Wishes(options.n_ctx, options.kv_type, options.n_gpu_layers, options=options.load_options)
     planned = make_plan(facts, path, wishes)
     audited: dict[str, AuditEntry] | None = None
     status = 0
@@ -62,8 +62,7 @@ def make_plan(facts: ModelFacts, path: Path, wishes: Wishes) -> MemoryPlan:
     first = plan(facts, hardware, wishes, calibrations=calibrations)
     if not facts.is_chat_model:
         return first
-    shape = LoadShape(first.n_ctx, first.kv_type, first.n_gpu_layers, wishes.n_seq_max, wishes.n_batch)
-    exact = try_out(path, shape)
+    exact = try_out(path, first.shape)
     if isinstance(exact, Refused):
         return replace(first, verdict=Verdict.CANNOT_CHAT, reasons=(exact.reason,))
     return plan(facts, hardware, wishes, exact=exact, calibrations=calibrations) if exact else first
@@ -96,6 +95,7 @@ def json_fields(
     planned: MemoryPlan, audited: Mapping[str, AuditEntry] | None, with_audit: bool
 ) -> dict[str, object]:
     """The fields of the JSON object; sizes in bytes. `process_bytes`: the engine's process itself, on top."""
+    options = planned.shape.options
     fields: dict[str, object] = {
         "verdict": planned.verdict,
         "fits": planned.fits,
@@ -104,6 +104,10 @@ def json_fields(
         "n_ctx_fitting": planned.n_ctx_fitting,
         "n_gpu_layers": planned.n_gpu_layers,
         "kv_type": planned.kv_type,
+        "v_type": options.v_type,
+        "flash_attention": options.flash_attention,
+        "n_batch": options.n_batch,
+        "n_ubatch": options.n_ubatch,
         "weights_bytes": planned.weights_bytes,
         "kv_bytes": planned.kv_bytes,
         "state_bytes": planned.state_bytes,

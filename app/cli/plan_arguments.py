@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from engine.protocol import KVType
+from app.cli.load_arguments import add_load_options, load_options
+from engine.protocol import KVType, LoadOptions
 
 DESCRIPTION = (
     "Tells before anything is loaded whether a model will run here, with how much context, and why. With "
@@ -25,6 +26,7 @@ class PlanOptions:
     n_ctx: int | None = None
     kv_type: KVType = KVType.F16
     n_gpu_layers: int = -1
+    load_options: LoadOptions = field(default_factory=LoadOptions)
     as_json: bool = False
     audits: bool = False
 
@@ -44,17 +46,20 @@ def add_plan(plan: argparse.ArgumentParser, positive: Callable[[str], int]) -> N
         help=f"{', '.join(KVType)}: how the KV cache is stored (default {default.kv_type})",
     )
     add(
+        "-ngl",
         "--gpu-layers",
-        type=_layers,
+        type=layers,
         default=default.n_gpu_layers,
         metavar="N",
         help="layers on the GPU, the output as one; -1 takes as many as have room (default -1)",
     )
+    add_load_options(plan)
     add("--json", action="store_true", dest="as_json", help="one JSON object")
     add("--audit", action="store_true", help="load the model and compare")
 
 
-def _layers(text: str) -> int:
+def layers(text: str) -> int:
+    """A number of layers on the GPU, -1 for as many as have room."""
     number = int(text)
     if number < -1:
         raise argparse.ArgumentTypeError(f"must be -1 or more, not {number}")
@@ -62,7 +67,7 @@ def _layers(text: str) -> int:
 
 
 # argparse names the type in its message for words that are no number at all.
-_layers.__name__ = "number"
+layers.__name__ = "number"
 
 
 def plan_options(arguments: argparse.Namespace) -> PlanOptions:
@@ -72,6 +77,7 @@ def plan_options(arguments: argparse.Namespace) -> PlanOptions:
         n_ctx=arguments.ctx,
         kv_type=arguments.kv_type,
         n_gpu_layers=arguments.gpu_layers,
+        load_options=load_options(arguments),
         as_json=arguments.as_json,
         audits=arguments.audit,
     )

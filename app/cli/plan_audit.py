@@ -64,7 +64,8 @@ def _load(planned: MemoryPlan, path: str, wishes: Wishes, make_engine: EngineFac
         n_ctx=planned.n_ctx,
         n_gpu_layers=planned.n_gpu_layers,
         n_seq_max=wishes.n_seq_max,
-        kv_type=planned.kv_type,
+        kv_type=wishes.kv_type,
+        options=wishes.options,
     )
     with contextlib.closing(make_engine(events.put)) as engine:
         engine.send(command)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from app.cli.plan_audit import AuditEntry
 from engine.memory.memory_plan import DevicePlan, MemoryPlan, Verdict
-from engine.memory.plan_words import size
+from engine.memory.words import size
 from engine.models.byte_reader import shown
 from engine.models.model_facts import ModelFacts
 
@@ -35,7 +35,9 @@ def lines(facts: ModelFacts, planned: MemoryPlan, audited: Mapping[str, AuditEnt
 
 
 def _rows(planned: MemoryPlan) -> Iterator[tuple[str, ...]]:
-    yield "Context", f"{planned.n_ctx:,} tokens as {planned.kv_type}"
+    k_type, v_type = planned.kv_type, planned.shape.options.v_type
+    stored = k_type if v_type is k_type else f"{k_type} (K) and {v_type} (V)"
+    yield "Context", f"{planned.n_ctx:,} tokens as {stored}"
     yield "Largest context", f"{planned.n_ctx_fitting:,} tokens" if planned.n_ctx_fitting else "none fits"
     if len(planned.devices) > 1:
         yield "GPU layers", f"{planned.n_gpu_layers:,}"

@@ -1,7 +1,7 @@
 """Opening the chats in steps: a sound database now, or else a rescue elsewhere and the opening after it.
 
-Paths go in, stores and notices come out. What `chat_store.open_chat_store` does in one go, for a caller that
-must not wait for a rescue. Knows nothing about threads.
+Paths go in, stores and notices come out. What `chat_store.open_chat_store` does in one go, for a caller
+that must not wait for a rescue. Knows nothing about threads.
 """
 
 from __future__ import annotations

@@ -54,6 +54,16 @@ def calibrations_path() -> Path:
     return data_dir() / "calibrations.json"
 
 
+def library_path() -> Path:
+    """The file of what is known of the models. Raises KnownError when its folder cannot be written."""
+    return data_dir() / "library.json"
+
+
+def models_dir() -> Path:
+    """The folder of downloaded models. Raises KnownError when it cannot be made or written."""
+    return _usable(data_dir() / "models")
+
+
 def broken_name(path: Path, suffixes: Iterable[str] = ("",)) -> Path:
     """An unused name beside `path` for a broken file to be kept: `chats-broken-<date>.db`.
 

@@ -13,21 +13,19 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
-import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from app.data import settings_parsing as parsing
 from app.data.chat_options import ChatOptions
+from app.data.json_file import read_object, write_object
 from app.data.paths import broken_name
 from app.data.presets import EXAMPLES, Preset, parse_presets
 from app.data.settings_parsing import Json
 from engine.errors import KnownError
-from engine.protocol import CachePolicy, KVType, Policy, Sampling
+from engine.protocol import CachePolicy, KVType, LoadOptions, Policy, Sampling
 
 Theme = Literal["system", "light", "dark"]
 Direction = Literal["auto", "ltr", "rtl"]
@@ -44,6 +42,12 @@ class LoadSettings:
     kv_type: KVType = KVType.F16
     n_gpu_layers: int = parsing.ALL_LAYERS
     n_threads: int | None = None
+    load_options: LoadOptions = field(default_factory=LoadOptions)
+
+
+def fields_of(how: LoadSettings) -> dict[str, Any]:
+    """Its fields by name, which are fields of `Settings` too."""
+    return {field.name: getattr(how, field.name) for field in dataclasses.fields(how)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +78,12 @@ class Settings:
     font_size: int | None = None
     direction: Direction = "auto"
     presets: tuple[Preset, ...] = EXAMPLES
+    load_options: LoadOptions = field(default_factory=LoadOptions)
 
     @property
     def load_settings(self) -> LoadSettings:
         """What a model is loaded with."""
-        return LoadSettings(self.n_ctx, self.kv_type, self.n_gpu_layers, self.n_threads)
+        return LoadSettings(self.n_ctx, self.kv_type, self.n_gpu_layers, self.n_threads, self.load_options)
 
     def with_options(self, options: ChatOptions) -> Settings:
         """What holds in a chat that has `options`."""
@@ -101,7 +106,7 @@ class SettingsStore:
     def load(self) -> tuple[Settings, str | None]:
         """The settings, and one sentence for the user if not all of the file could be used."""
         try:
-            stored = _read(self._path)
+            stored = read_object(self._path)
         except FileNotFoundError:
             return Settings(), None
         except OSError as error:
@@ -121,9 +126,9 @@ class SettingsStore:
         """Store `settings`. Raises KnownError when the file cannot be written."""
         stored: Json = {}
         with contextlib.suppress(OSError, ValueError, RecursionError):
-            stored = _read(self._path)
+            stored = read_object(self._path)
         try:
-            _write(self._path, _merged(stored, settings))
+            write_object(self._path, _merged(stored, settings))
         except OSError as error:
             raise KnownError(
                 f"Your settings could not be stored in {self._path} ({error.strerror or error}). They hold "
@@ -134,39 +139,18 @@ class SettingsStore:
         aside = broken_name(self._path)
         try:
             self._path.replace(aside)
-            _write(self._path, repaired)
+            write_object(self._path, repaired)
         except OSError:
             return f"Your settings file {self._path} {what}."
         return f"Your settings file {what}; the old file is kept as {aside}."
 
 
-def _read(path: Path) -> Json:
-    stored = json.loads(path.read_text(encoding="utf-8"))
-    if not isinstance(stored, dict):
-        raise ValueError("settings are an object")
-    return stored
-
-
-def _write(path: Path, stored: Json) -> None:
-    # ASCII escapes keep paths whose bytes are no valid text.
-    text = json.dumps(stored, indent=2, allow_nan=False, ensure_ascii=True)
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            file.write(text + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
 def _merged(stored: Json, settings: Settings) -> Json:
     """`settings` as JSON, with the unknown keys of `stored`."""
     known = dataclasses.asdict(settings) | {"chat_formats": dict(settings.chat_formats)}
-    sampling = stored.get("sampling")
-    known["sampling"] = (sampling if isinstance(sampling, dict) else {}) | known["sampling"]
+    for name in ("sampling", "load_options"):
+        part = stored.get(name)
+        known[name] = (part if isinstance(part, dict) else {}) | known[name]
     return stored | known
 
 
@@ -174,7 +158,9 @@ def _parse(stored: Json) -> tuple[Settings, list[str]]:
     """The settings in `stored`, and the names of the values that could not be used."""
     values, unusable = parsing.parse_known(stored, _PARSERS)
     sampling, unusable_sampling = parsing.sampling(stored.get("sampling", {}))
-    return Settings(**values, sampling=sampling), unusable + unusable_sampling
+    load_options, unusable_load_options = parsing.load_options(stored.get("load_options", {}))
+    settings = Settings(**values, sampling=sampling, load_options=load_options)
+    return settings, unusable + unusable_sampling + unusable_load_options
 
 
 def _font_size(value: object) -> int | None:

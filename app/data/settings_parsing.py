@@ -12,7 +12,7 @@ from typing import Any
 
 from app.data.message_text import clean_text
 from engine.errors import BadRequest
-from engine.protocol import KVType, Policy, Sampling
+from engine.protocol import LARGEST_BATCH, FlashAttention, KVType, LoadOptions, Policy, Sampling, Split
 
 Json = dict[str, Any]
 
@@ -52,6 +52,14 @@ def sampling(stored: object) -> tuple[Sampling, list[str]]:
             except (ValueError, BadRequest):
                 unusable.append(f"sampling.{option.name}")
     return Sampling(**values), unusable
+
+
+def load_options(stored: object) -> tuple[LoadOptions, list[str]]:
+    """The usable options of loading over the defaults, and the names of those that could not be used."""
+    if not isinstance(stored, dict):
+        return LoadOptions(), ["load_options"]
+    values, unusable = parse_known(stored, _LOAD_OPTIONS)
+    return LoadOptions(**values), [f"load_options.{name}" for name in unusable]
 
 
 def _check_number(value: object, default: object) -> None:
@@ -134,3 +142,19 @@ def policy(value: object) -> Policy:
 def kv_type(value: object) -> KVType:
     """A KV type's name."""
     return KVType(text(value))
+
+
+def _batch(value: object) -> int | None:
+    return None if value is None else whole_number(value, 1, LARGEST_BATCH)
+
+
+_LOAD_OPTIONS: Mapping[str, Callable[[object], object]] = {
+    "v_type": lambda value: None if value is None else kv_type(value),
+    "flash_attention": lambda value: FlashAttention(text(value)),
+    "n_batch": _batch,
+    "n_ubatch": _batch,
+    "main_device": name,
+    "split": lambda value: None if value is None else Split(text(value)),
+    "mmap": lambda value: None if value is None else flag(value),
+    "mlock": flag,
+}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from engine.memory.hardware import Device, Hardware
 from engine.memory.kv_math import bytes_per_token, kv_sizes
 from engine.models.model_facts import ModelFacts
-from engine.protocol import KVType, ModelInfo
+from engine.protocol import EffectiveOptions, ModelInfo
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +46,10 @@ class BandwidthUse:
         return self.weights_bytes + self.kv_bytes
 
 
-def cache_bytes_read(facts: ModelFacts, kv_type: KVType, n_cells: float) -> int:
+def cache_bytes_read(facts: ModelFacts, options: EffectiveOptions, n_cells: float) -> int:
     """Bytes of cache that one token reads: all cells in use, whoever's they are, and one state."""
-    state = kv_sizes(facts, 1, kv_type, n_seq_max=1).state_bytes
-    return round(n_cells * bytes_per_token(facts, kv_type)) + state
+    state = kv_sizes(facts, 1, options.k_type, n_seq_max=1).state_bytes
+    return round(n_cells * bytes_per_token(facts, options.k_type, options.v_type)) + state
 
 
 def device_of(info: ModelInfo, hardware: Hardware) -> Device | None:

@@ -68,7 +68,7 @@ class Calibrations(QObject):
         is_alone = len(self._running) <= 1  # several replies share the reading of the weights
         return BandwidthUse(
             facts.active_bytes,
-            cache_bytes_read(facts, present.how.kv_type, gauges.kv_cells_used if gauges else 0),
+            cache_bytes_read(facts, present.info.options, gauges.kv_cells_used if gauges else 0),
             device.bandwidth if device else None,
             gauges.decode_tps if gauges and is_alone else None,
         )
@@ -107,7 +107,7 @@ class Calibrations(QObject):
         if facts and stats.decode_tps and stats.tokens_generated >= FEWEST_TOKENS:
             # The cache grew meanwhile: in the middle of the turn it was so large.
             n_cells = max(0.0, stats.kv_cells_used - stats.tokens_generated / 2)
-            n_bytes = facts.active_bytes + cache_bytes_read(facts, present.how.kv_type, n_cells)
+            n_bytes = facts.active_bytes + cache_bytes_read(facts, present.info.options, n_cells)
             self._keep(present.info, hardware, facts, n_bytes, 1 / stats.decode_tps)
 
     def _keep(

@@ -15,7 +15,7 @@ from PySide6.QtCore import QObject, Signal
 
 from app.data.chat_options import ChatOptions
 from app.data.chat_store import ChatStore
-from app.data.settings import LoadSettings, Settings
+from app.data.settings import LoadSettings, Settings, fields_of
 from app.services.model_loader import ModelLoader
 from app.services.notice import Notice
 from app.services.plan_result import PlanResult
@@ -73,9 +73,8 @@ class ChatOptionsService(QObject):
         """Load a model as somebody saw it planned; what was chosen for it holds from now on."""
         n_ctx_train = planned.facts.n_ctx_train if planned.facts else None
         holds = _possible(self.effective(chat_id).load_settings, n_ctx_train)
-        chosen = {
-            name: value for name, value in dataclasses.asdict(how).items() if value != getattr(holds, name)
-        }
+        wanted = fields_of(how)
+        chosen = {name: value for name, value in wanted.items() if value != getattr(holds, name)}
         self._keep(chat_id, chosen)
         self._loader.load(planned.path, how, planned)
 

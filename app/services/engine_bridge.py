@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from PySide6.QtCore import QObject, Qt, Signal
 
-from engine.protocol import Command, Event
+from engine.protocol import Command, DeviceMemory, Event
 
 
 class Client(Protocol):
@@ -22,6 +22,9 @@ class Client(Protocol):
     @property
     def pid(self) -> int | None:
         """Process id of the worker, None where there is no process."""
+
+    def devices(self) -> Sequence[DeviceMemory]:
+        """As they were when the worker started; waits until it has. () where it could not tell."""
 
     def send(self, command: Command) -> None:
         """Raises errors.EngineGone when the worker is not there any more."""
@@ -52,9 +55,18 @@ class EngineBridge(QObject):
         """Process id of the worker."""
         return self._client.pid
 
+    def devices(self) -> Sequence[DeviceMemory]:
+        """As they were when the worker started; waits until it has. () where it cannot tell. Any thread."""
+        return self._client.devices()
+
     def send(self, command: Command) -> None:
         """Pass a command on; raises errors.EngineGone when the worker is not there any more."""
         self._client.send(command)
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether the worker was told to end and has not yet."""
+        return self._closing is not None and self._closing.is_alive()
 
     def close(self) -> None:
         """End the worker without waiting for it: that may take two seconds."""

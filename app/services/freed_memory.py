@@ -21,12 +21,11 @@ def freed_by_unloading(info: ModelInfo | None, gauges: Gauges | None) -> dict[st
         if entry.device in cards
     }
     in_ram = [entry for entry in info.buffers if entry.device not in cards]
+    # Weights that are mapped are pages of the file, which the system counts as available already.
+    of_file = 0 if info.options.mmap is False else sum(entry.weights for entry in in_ram)
     if gauges is None:
-        # Weights are pages of the file, which the system counts as available already.
-        private = sum(entry.kv + entry.compute for entry in in_ram)
+        private = sum(entry.weights + entry.kv + entry.compute for entry in in_ram) - of_file
     else:
-        of_file = gauges.rss_file_bytes
-        if of_file is None:
-            of_file = sum(entry.weights for entry in in_ram)
-        private = max(0, gauges.rss_bytes - of_file)
+        known = gauges.rss_file_bytes
+        private = max(0, gauges.rss_bytes - (of_file if known is None else known))
     return {**freed, "CPU": private}

@@ -12,6 +12,7 @@ from PySide6.QtCore import QCoreApplication
 
 from app.services.model_engine import ModelEngine
 from app.services.notice import Notice, NoticeAction
+from app.services.plan_reasons import reasons_of
 from app.services.plan_result import PlanResult
 from engine.protocol import EngineDied, ErrorReport
 
@@ -63,8 +64,8 @@ def died_twice(path: str, death: EngineDied) -> Notice:
 
 def has_no_room(planned: PlanResult) -> Notice:
     """A model was not loaded, since its plan says that it does not fit."""
-    reasons = planned.plan.reasons if planned.plan else ()
-    sentence = _tr("{0} was not loaded. {1}").format(_name(planned.path), "".join(reasons[:1]))
+    reasons = reasons_of(planned)
+    sentence = _tr("{0} was not loaded. {1}").format(_name(planned.path), reasons[0])
     return Notice(sentence, "\n".join(reasons), NoticeAction.SHOW_PLAN)
 
 

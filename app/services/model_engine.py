@@ -66,6 +66,11 @@ class RetiredEngines:
         engine.bridge.close()
         self._engines.append(engine)
 
+    @property
+    def ending(self) -> bool:
+        """Whether one of them still holds what it had."""
+        return any(engine.bridge.is_ending for engine in self._engines)
+
     def wait(self, timeout_s: float) -> None:
         """Wait until each has ended, at most `timeout_s` for one. Any thread may do so."""
         for engine in list(self._engines):
@@ -81,4 +86,5 @@ def load_command(path: str, how: LoadSettings, chat_format: str | None) -> LoadM
         n_gpu_layers=how.n_gpu_layers,
         chat_format=chat_format,
         kv_type=how.kv_type,
+        options=how.load_options,
     )

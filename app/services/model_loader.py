@@ -99,6 +99,11 @@ class ModelLoader(QObject):
         return self._current
 
     @property
+    def candidate(self) -> ModelEngine | None:
+        """The engine of the model being loaded."""
+        return self._candidate
+
+    @property
     def expected_name(self) -> str | None:
         """The name of the model that answers now, or will once it is loaded."""
         if self.info:
@@ -165,8 +170,6 @@ class ModelLoader(QObject):
             self.retired.add(self._current)
             self._current = None
         self.retired.wait(timeout_s)
-
-    # --- loading ----------------------------------------------------------------------------------
 
     def _start(self, command: LoadModel, how: LoadSettings, *, restarted: bool = False) -> ModelEngine:
         """Start an engine for a model; it waits for `_look` or `_go`."""
@@ -279,8 +282,6 @@ class ModelLoader(QObject):
         why = load_notices.died_twice(engine.path, death)
         self.problem = why.message
         self.notice.emit(why)
-
-    # --- letting go -------------------------------------------------------------------------------
 
     def _leave_current(self) -> None:
         if self._current:

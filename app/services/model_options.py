@@ -1,17 +1,16 @@
 """How models are run: the chat format that is chosen for each, and settings that a model refuses.
 
 Promises:
-settings that a model refused to be loaded with are not what the next start uses; a model that cannot let
-go of single turns says so once, before the first message. It knows nothing about chats.
+settings that a model refused to be loaded with are not what the next start uses; what the user must know of
+a model that was loaded is said once, before the first message: which options it could not be loaded with,
+and that it cannot let go of single turns. It knows nothing about chats.
 """
 
 from __future__ import annotations
 
-import dataclasses
-
 from PySide6.QtCore import QObject, Signal
 
-from app.data.settings import LoadSettings, Settings
+from app.data.settings import LoadSettings, Settings, fields_of
 from app.services.model_loader import ModelLoader
 from app.services.notice import Notice
 from app.services.preferences import Preferences
@@ -29,7 +28,7 @@ class ModelOptions(QObject):
         self._preferences = preferences
         self._loader = loader
         self._good = preferences.settings.load_settings
-        self._told: set[str] = set()
+        self._told: set[tuple[str, str]] = set()
         loader.model_ready.connect(self._on_ready)
         loader.refused.connect(self._on_refused)
 
@@ -54,10 +53,14 @@ class ModelOptions(QObject):
     def _on_ready(self, info: ModelInfo) -> None:
         if self._loader.asked_with == self.settings.load_settings:  # else a chat wanted it otherwise
             self._good = self.settings.load_settings
-        if info.endurance is Endurance.CANNOT and info.endurance_reason and info.path not in self._told:
-            self._told.add(info.path)
-            self.notice.emit(Notice(info.endurance_reason, calm=True))
+        sentences = list(info.notices)
+        if info.endurance is Endurance.CANNOT and info.endurance_reason:
+            sentences.append(info.endurance_reason)
+        news = [sentence for sentence in sentences if (info.path, sentence) not in self._told]
+        self._told.update((info.path, sentence) for sentence in news)
+        if news:
+            self.notice.emit(Notice(" ".join(news), calm=True))
 
     def _on_refused(self, how: LoadSettings) -> None:
         if how == self.settings.load_settings:
-            self._preferences.update(**dataclasses.asdict(self._good))
+            self._preferences.update(**fields_of(self._good))

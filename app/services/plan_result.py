@@ -17,10 +17,11 @@ from engine.models.model_facts import ModelFacts
 
 @dataclass(frozen=True, slots=True)
 class PlanResult:
-    """The plan of the model at `path`; without one, `problem` is a sentence why there is none.
+    """The plan of the model at `path`; `problem` tells why there is none, or why llama.cpp refuses the model.
 
     `freed`: by device, the bytes that unloading the present model frees, which the plan counts as free.
-    `is_settled`: no exacter plan will follow.
+    `is_settled`: no exacter plan will follow. `fitting`: of a plan that does not fit, the nearest wishes that
+    do.
     """
 
     path: str
@@ -31,6 +32,7 @@ class PlanResult:
     freed: Mapping[str, int] = field(default_factory=dict)
     problem: str = ""
     is_settled: bool = False
+    fitting: tuple[Wishes, ...] = ()
 
     @property
     def does_not_fit(self) -> bool:
@@ -43,9 +45,19 @@ class PlanResult:
         return not self.problem and (self.plan is None or self.plan.verdict is not Verdict.CANNOT_CHAT)
 
     @property
+    def has_choices(self) -> bool:
+        """Whether it is a chat model, which another context or KV type may let load if this one does not."""
+        return self.plan is not None and self.plan.verdict is not Verdict.CANNOT_CHAT
+
+    @property
+    def may_load(self) -> bool:
+        """Whether it can be loaded so, as far as is known."""
+        return self.plan is not None and self.can_chat and not self.does_not_fit
+
+    @property
     def may_insist(self) -> bool:
         """Whether it does not fit, but trying cannot make the machine swap."""
-        return self.plan is not None and self.plan.can_insist
+        return self.plan is not None and self.plan.can_insist and self.can_chat
 
     @property
     def fits_beside(self) -> bool:
@@ -69,4 +81,4 @@ Guard = Callable[[str, LoadSettings, Callable[[PlanResult | None], None]], None]
 
 def wishes_of(how: LoadSettings) -> Wishes:
     """What the plan is asked for when a model shall be loaded so."""
-    return Wishes(n_ctx=how.n_ctx, kv_type=how.kv_type, n_gpu_layers=how.n_gpu_layers)
+    return Wishes(how.n_ctx, how.kv_type, how.n_gpu_layers, options=how.load_options)

@@ -14,7 +14,7 @@ from typing import Protocol
 from app.data.paths import bandwidth_path, calibrations_path
 from app.services.background import Background, Runner
 from engine.client import probe_backend
-from engine.dry_run import dry_run
+from engine.dry_run import Refused, try_out
 from engine.errors import EngineGone
 from engine.memory import planner
 from engine.memory.bandwidth import BandwidthStore, CPUBandwidth, measure_bandwidth, with_bandwidth
@@ -43,7 +43,7 @@ class Plan(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PlanSources:
-    """`read_facts` raises ModelFileError; `dry_run` gives None where llama.cpp could not be asked.
+    """`read_facts` raises ModelFileError; `try_out` gives None where llama.cpp could not be asked.
 
     `make_runner` makes what runs the slow ones, by the name of its thread.
     """
@@ -51,7 +51,7 @@ class PlanSources:
     read_facts: Callable[[Path], ModelFacts]
     probe_devices: Callable[[], Sequence[DeviceMemory]]
     read_hardware: Callable[[Sequence[DeviceMemory], Iterable[int]], Hardware]
-    dry_run: Callable[[Path, LoadShape], ExactSizes | None]
+    try_out: Callable[[Path, LoadShape], ExactSizes | Refused | None]
     measure_bandwidth: Callable[[Hardware], CPUBandwidth | None]
     bandwidths: BandwidthStore
     calibrations: CalibrationStore
@@ -70,7 +70,7 @@ def this_machine() -> PlanSources:
         read_facts=read_facts,
         probe_devices=_probe_devices,
         read_hardware=read_hardware,
-        dry_run=dry_run,
+        try_out=try_out,
         measure_bandwidth=measure_bandwidth,
         bandwidths=BandwidthStore(bandwidth_path()),
         calibrations=CalibrationStore(calibrations_path()),

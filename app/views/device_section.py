@@ -5,14 +5,13 @@ A `DeviceSplit` goes in. Knows nothing about where the figures come from.
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.services.memory_split import DeviceSplit
+from app.views.device_legend import DeviceLegend
 from app.views.leading_label import LeadingLabel
-from app.views.memory_bar import MemoryBar, use_colour
+from app.views.memory_bar import MemoryBar
 from app.views.memory_words import device_rows, device_title
-from app.views.selectable_text import SelectableText
 from app.views.tokens import UNIT
 
 
@@ -21,11 +20,10 @@ class DeviceSection(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._shown: tuple[DeviceSplit, int | None, DeviceSplit | None] | None = None
         self.title = LeadingLabel()
         self.title.setWordWrap(True)
         self.bar = MemoryBar()
-        self.legend = SelectableText()
+        self.legend = DeviceLegend()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(UNIT // 2)
@@ -34,13 +32,6 @@ class DeviceSection(QWidget):
 
     def show_split(self, split: DeviceSplit, n_cells: int | None, planned: DeviceSplit | None = None) -> None:
         """Show the device; `n_cells` of the KV cache; `planned` is how it was expected to be."""
-        self._shown = (split, n_cells, planned)
         self.title.setText(device_title(split))
         self.bar.show_split(split)
-        self.legend.show_rows(device_rows(split, n_cells, planned), use_colour)
-
-    def changeEvent(self, event: QEvent) -> None:
-        """Another theme: other colours in the legend."""
-        super().changeEvent(event)
-        if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.LayoutDirectionChange) and self._shown:
-            self.show_split(*self._shown)
+        self.legend.show_rows(device_rows(split, n_cells, planned))

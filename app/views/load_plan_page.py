@@ -2,7 +2,8 @@
 
 A path and how it shall be loaded go in; `LoadPlans` is asked, now and after each choice, and what it answers
 is shown. The wish to load, with what was chosen, and the wish to leave come out. Promises: Enter loads where
-that is possible and Escape leaves; nothing can be loaded from here that could make the machine swap.
+that is possible and Escape leaves; nothing can be loaded from here that could make the machine swap, and
+nothing whose answer is not in sight yet.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -25,6 +26,7 @@ from PySide6.QtWidgets import (
 from app.data.settings import LoadSettings
 from app.services.load_plans import LoadPlans
 from app.services.memory_split import planned_split
+from app.services.plan_reasons import reasons_of
 from app.services.plan_result import PlanResult, wishes_of
 from app.views.device_section import DeviceSection
 from app.views.leading_label import LeadingLabel
@@ -37,6 +39,8 @@ from app.views.tokens import UNIT
 from engine.memory.memory_plan import Wishes
 
 _WIDEST = UNIT * 84
+_PATIENCE_MS = 150
+"""A page that is painted, and painted again when an answer comes at once, flickers and costs twice."""
 
 
 class LoadPlanPage(QWidget):
@@ -54,6 +58,10 @@ class LoadPlanPage(QWidget):
         self._path = ""
         self._how = LoadSettings()
         self._result: PlanResult | None = None
+        self._loads_when_answered = False
+        self._patience = QTimer(self)
+        self._patience.setSingleShot(True)
+        self._patience.setInterval(_PATIENCE_MS)
         self.title, self.facts, self.origin = LeadingLabel(), muted_label(), muted_label()
         self.controls = PlanControls()
         self.devices: list[DeviceSection] = []
@@ -68,6 +76,9 @@ class LoadPlanPage(QWidget):
     def show_model(self, path: str, how: LoadSettings) -> None:
         """Ask about the model at `path` and show what is known of it."""
         self._path, self._how, self._result = path, how, None
+        self._loads_when_answered = False
+        self.setUpdatesEnabled(False)
+        self._patience.start()
         self.title.setText(Path(path).stem)
         self.setAccessibleName(self.tr("Load {0}").format(Path(path).stem))
         self.facts.setText(path)
@@ -85,8 +96,12 @@ class LoadPlanPage(QWidget):
             super().keyPressEvent(event)
             return
         focused = self.focusWidget()
-        is_button = isinstance(focused, QAbstractButton) and focused is not self.load
-        (focused if is_button and isinstance(focused, QAbstractButton) else self.load).click()
+        if isinstance(focused, QAbstractButton) and focused is not self.load:
+            focused.click()
+        elif self._is_answered:
+            self.load.click()
+        else:
+            self._load()
 
     def event(self, event: QEvent) -> bool:
         """Escape is for this page while the focus is in it, before it is for the window."""
@@ -110,63 +125,83 @@ class LoadPlanPage(QWidget):
 
     def _show(self, result: PlanResult) -> None:
         self._result = result
+        self._patience.stop()
+        self.setUpdatesEnabled(True)
+        focused = self.focusWidget()
         self.facts.setText(facts_in_words(result.facts) if result.facts else self._path)
         self.origin.setText(origin_in_words(result) if result.can_chat else "")
-        self.controls.setVisible(result.can_chat)
+        self.controls.setVisible(result.has_choices)
         self.controls.show_plan(result)
         self._show_devices(result if result.can_chat else None)
-        self.verdict.show_plan(result, self._plans.what_would_fit())
+        self.verdict.show_plan(result)
         self._show_buttons(result)
+        if focused and self.verdict.isAncestorOf(focused) and focused not in self.verdict.suggestions:
+            self.setFocus()  # the button is going
+        if self._loads_when_answered and result.may_load:
+            self._load()
+        self._loads_when_answered = False
 
     def _show_devices(self, result: PlanResult | None) -> None:
         splits = planned_split(result) if result else ()
-        while len(self.devices) > len(splits):
-            self.devices.pop().deleteLater()
         while len(self.devices) < len(splits):
             self.devices.append(DeviceSection())
             self._device_column.addWidget(self.devices[-1])
-        for section, split in zip(self.devices, splits, strict=True):
+        for section, split in zip(self.devices, splits, strict=False):
             section.show_split(split, result.plan.n_ctx if result and result.plan else None)
+        for number, section in enumerate(self.devices):
+            section.setVisible(number < len(splits))
 
     def _show_buttons(self, result: PlanResult | None) -> None:
-        is_planned = result is not None and result.plan is not None
         may_insist = result is not None and result.may_insist
-        may_load = is_planned and result is not None and result.can_chat and not result.does_not_fit
+        may_load = result is not None and result.may_load
         self.load.setText(self.tr("Load anyway") if may_insist else self.tr("Load"))
         had_focus = self.load.hasFocus() or self.cancel.hasFocus()
-        self.load.setVisible(result is None or result.can_chat)
+        self.load.setVisible(result is None or result.has_choices)
         self.load.setEnabled(may_load or may_insist)
+        self.load.setToolTip(self._load_hint(result))
         # Insisting is never one careless key away.
-        self.setFocusProxy(self.load if may_load else self.cancel)
-        if had_focus:
-            self.setFocus()
+        to_focus = self.load if may_load else self.cancel
+        if to_focus is not self.focusProxy():
+            self.setFocusProxy(to_focus)
+            if had_focus:
+                self.setFocus()
+
+    def _load_hint(self, result: PlanResult | None) -> str:
+        if result is None:
+            return ""
+        return self.tr("Load the model (Enter)") if result.may_load else reasons_of(result)[0]
 
     # --- choosing ---------------------------------------------------------------------------------
 
-    def _choose(self, name: str, value: object) -> None:
-        self._how = dataclasses.replace(self._how, **{name: value})  # type: ignore[arg-type]
-        result = self._plans.price(wishes_of(self._how))
-        if result:
-            self._show(result)
+    @property
+    def _is_answered(self) -> bool:
+        """Whether what is shown is about what is chosen."""
+        return self._result is not None and self._result.wishes == wishes_of(self._how)
 
-    def _wish(self, wishes: Wishes) -> None:
-        had_focus = self.verdict.isAncestorOf(self.focusWidget() or self)
-        for name in ("n_ctx", "kv_type", "n_gpu_layers"):
-            if getattr(wishes, name) != getattr(self._how, name):
-                self._choose(name, getattr(wishes, name))
-        if had_focus:
-            self.setFocus()  # the button went
+    def _choose(self, name: str, value: object) -> None:
+        self._wish(dataclasses.replace(self._how, **{name: value}))  # type: ignore[arg-type]
+
+    def _take(self, wishes: Wishes) -> None:
+        n_ctx, kv_type, n_gpu_layers = wishes.n_ctx, wishes.kv_type, wishes.n_gpu_layers
+        self._wish(dataclasses.replace(self._how, n_ctx=n_ctx, kv_type=kv_type, n_gpu_layers=n_gpu_layers))
+
+    def _wish(self, how: LoadSettings) -> None:
+        self._how, self._loads_when_answered = how, False
+        self._plans.wish(wishes_of(how))
 
     def _load(self) -> None:
-        if self._result:
+        if self._result and self._is_answered:
             self.load_requested.emit(self._result, self._how)
+        else:
+            self._loads_when_answered = True
 
     # --- the widget -------------------------------------------------------------------------------
 
     def _connect(self) -> None:
         self._plans.planned.connect(self._on_planned)
+        self._patience.timeout.connect(lambda: self.setUpdatesEnabled(True))
         self.controls.chosen.connect(self._choose)
-        self.verdict.wished.connect(self._wish)
+        self.verdict.wished.connect(self._take)
         self.load.clicked.connect(self._load)
         self.cancel.clicked.connect(self.closed)
 
@@ -174,7 +209,6 @@ class LoadPlanPage(QWidget):
         self.title.setObjectName("emptyTitle")
         self.title.setWordWrap(True)
         self.load.setObjectName("send")  # dressed like it
-        self.load.setToolTip(self.tr("Load the model (Enter)"))
         self.cancel.setObjectName("formButton")
         self.cancel.setToolTip(self.tr("Go back to the chat (Esc)"))
         self.cancel.setAccessibleName(self.tr("Cancel: go back to the chat"))

@@ -5,20 +5,26 @@ A `DeviceSplit` goes in. It is painted only when that has changed. The colours a
 
 from __future__ import annotations
 
+import functools
+
 from PySide6.QtCore import QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QStyle, QWidget
 
 from app.services.memory_split import DeviceSplit, Use
 from app.views.memory_words import device_rows, device_title, use_in_words
-from app.views.tokens import UNIT, current_tokens
+from app.views.tokens import UNIT, Tokens, current_tokens
 
 _LEAST_PX = 3
 
 
 def use_colour(use: Use) -> QColor:
     """The colour of a use; those of the engine are shades of one."""
-    tokens = current_tokens()
+    return _colours(current_tokens())[use]
+
+
+@functools.cache
+def _colours(tokens: Tokens) -> dict[Use, QColor]:
     return {
         Use.WEIGHTS: QColor(tokens.accent),
         Use.KV: QColor(tokens.sinks),
@@ -29,7 +35,7 @@ def use_colour(use: Use) -> QColor:
         Use.OTHERS: _mixed(tokens.muted, tokens.surface, 0.7),
         Use.SOMEBODY: _mixed(tokens.muted, tokens.surface, 0.7),
         Use.FREE: QColor(tokens.border),
-    }[use]
+    }
 
 
 class MemoryBar(QWidget):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
 
 from app.services.bandwidth_use import BandwidthUse
 from app.services.memory_split import DeviceSplit, Use
@@ -16,6 +16,18 @@ from app.services.sights import CacheFill
 from app.views import number_format
 from app.views.cache_words import seen_in_words, turn_in_words, unseen_in_words
 from engine.protocol import Gauges
+
+_USES = {
+    Use.WEIGHTS: QT_TRANSLATE_NOOP("MemoryWords", "weights"),
+    Use.KV: QT_TRANSLATE_NOOP("MemoryWords", "KV cache"),
+    Use.STATE: QT_TRANSLATE_NOOP("MemoryWords", "state"),
+    Use.COMPUTE: QT_TRANSLATE_NOOP("MemoryWords", "buffers"),
+    Use.ENGINE: QT_TRANSLATE_NOOP("MemoryWords", "rest of the engine"),
+    Use.WEIR: QT_TRANSLATE_NOOP("MemoryWords", "Weir"),
+    Use.OTHERS: QT_TRANSLATE_NOOP("MemoryWords", "other programs"),
+    Use.SOMEBODY: QT_TRANSLATE_NOOP("MemoryWords", "in use"),
+    Use.FREE: QT_TRANSLATE_NOOP("MemoryWords", "free"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +81,7 @@ def device_rows(split: DeviceSplit, n_cells: int | None, planned: DeviceSplit | 
 
 def use_in_words(use: Use) -> str:
     """What memory is used for, as briefly as it fits into a bar."""
-    return {
-        Use.WEIGHTS: _tr("weights"),
-        Use.KV: _tr("KV cache"),
-        Use.STATE: _tr("state"),
-        Use.COMPUTE: _tr("buffers"),
-        Use.ENGINE: _tr("rest of the engine"),
-        Use.WEIR: _tr("Weir"),
-        Use.OTHERS: _tr("other programs"),
-        Use.SOMEBODY: _tr("in use"),
-        Use.FREE: _tr("free"),
-    }[use]
+    return _tr(str(_USES[use]))
 
 
 def seen_lines(fill: CacheFill | None, gauges: Gauges | None) -> list[str]:

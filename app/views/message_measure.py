@@ -8,8 +8,10 @@ from __future__ import annotations
 from PySide6.QtGui import QFontMetrics
 
 from app.data.stored_message import StoredMessage
-from app.views.message_view import PADDING
 from app.views.tokens import UNIT
+
+PADDING = UNIT + UNIT // 2
+"""Pixels around a message's text."""
 
 COLUMN_CHARACTERS = 80
 """The longest line of text, in average characters."""

@@ -18,14 +18,13 @@ from app.views.eliding_label import ElidingLabel
 from app.views.markdown_text import text_of_markdown
 from app.views.message_actions import MessageActions
 from app.views.message_body import MessageBody
+from app.views.message_measure import PADDING
 from app.views.sent_attachments import SentAttachments
 from app.views.theme import set_style
 from app.views.thinking_fold import ThinkingFold
 from app.views.tokens import UNIT
 from engine.protocol import FinishReason, Role
 from engine.thinking import Thinking, split_thinking
-
-PADDING = UNIT + UNIT // 2
 
 
 class MessageView(QFrame):

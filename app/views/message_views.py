@@ -7,13 +7,16 @@ a signal with its id. It knows nothing about places and scrolling.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from app.data.stored_message import StoredMessage
 from app.item_models.transcript_item_model import TranscriptItemModel
-from app.views.message_view import MessageView
+
+if TYPE_CHECKING:
+    from app.views.message_view import MessageView
 
 
 class MessageViews(QObject):
@@ -58,6 +61,9 @@ class MessageViews(QObject):
         """The widget of a message, made for `width` pixels if it has none."""
         view = self._views.get(message.id)
         if view is None:
+            # Brings markdown-it and much more: not before there is a message.
+            from app.views.message_view import MessageView
+
             view = MessageView(message, self._viewport)
             self._views[message.id] = view
             self._show_presence(view)

@@ -1,12 +1,12 @@
 """What can be chosen before a model is loaded: context, KV type, layers on the graphics card.
 
-A `PlanResult` goes in, choices come out as `LoadSettings` name them. Showing never counts as choosing. Knows
-nothing about what a choice costs.
+A `PlanResult` goes in, choices come out as `LoadSettings` name them. Promises: showing never counts as
+choosing, and slider and number never say two things. Knows nothing about what a choice costs.
 """
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QStandardItemModel, QWheelEvent
 from PySide6.QtWidgets import QGridLayout, QSlider, QWidget
 
@@ -77,18 +77,26 @@ class PlanControls(QWidget):
 
     def _show_context(self, n_ctx: int, n_ctx_train: int) -> None:
         self._stops = context_stops(n_ctx_train)
-        blocked = self.slider.blockSignals(True)
-        self.slider.setRange(0, len(self._stops) - 1)
-        self.slider.setValue(max(0, sum(stop <= n_ctx for stop in self._stops) - 1))
-        self.slider.blockSignals(blocked)
-        blocked = self.context.blockSignals(True)
-        self.context.setMaximum(max(n_ctx, n_ctx_train))
-        self.context.blockSignals(blocked)
+        _limit(self.context, max(n_ctx, n_ctx_train))
         self.context.show_value(n_ctx)
+        self._show_stop(n_ctx)
         hint = self.tr("Up to {0} tokens, which the model was trained for").format(f"{n_ctx_train:,}")
         for control in (self.slider, self.context):
             control.setToolTip(hint)
             control.setAccessibleDescription(self.tr("{0} tokens. {1}").format(f"{n_ctx:,}", hint))
+
+    def _show_stop(self, n_ctx: int) -> None:
+        with QSignalBlocker(self.slider):
+            self.slider.setRange(0, len(self._stops) - 1)
+            self.slider.setValue(max(0, sum(stop <= n_ctx for stop in self._stops) - 1))
+
+    def _choose_stop(self, stop: int) -> None:
+        self.context.show_value(self._stops[stop])
+        self.chosen.emit("n_ctx", self._stops[stop])
+
+    def _choose_context(self, n_ctx: int) -> None:
+        self._show_stop(n_ctx)
+        self.chosen.emit("n_ctx", n_ctx)
 
     def _show_kv_type(self, facts: ModelFacts, kv_type: KVType) -> None:
         items = self.kv_type.model()
@@ -99,15 +107,13 @@ class PlanControls(QWidget):
         self.kv_remark.setText(kv_types()[kv_type][1])
 
     def _show_layers(self, wished: int, plan: MemoryPlan, most: int) -> None:
-        blocked = self.layers.blockSignals(True)
-        self.layers.setMaximum(most)
-        self.layers.blockSignals(blocked)
+        _limit(self.layers, most)
         self.layers.show_value(wished)
         self.layers_remark.setText(self.tr("{0} of {1} on the card").format(plan.n_gpu_layers, most))
 
     def _connect(self) -> None:
-        self.slider.valueChanged.connect(lambda stop: self.chosen.emit("n_ctx", self._stops[stop]))
-        self.context.chosen.connect(lambda n_ctx: self.chosen.emit("n_ctx", n_ctx))
+        self.slider.valueChanged.connect(self._choose_stop)
+        self.context.chosen.connect(self._choose_context)
         self.kv_type.chosen.connect(lambda kind: self.chosen.emit("kv_type", kind))
         self.layers.chosen.connect(lambda count: self.chosen.emit("n_gpu_layers", count))
 
@@ -126,6 +132,12 @@ class PlanControls(QWidget):
             label.setBuddy(control)
             for column, widget in enumerate((label, control, beside)):
                 grid.addWidget(widget, row, column)
+
+
+def _limit(box: NumberBox, most: int) -> None:
+    if box.maximum() != most:  # it would be painted again
+        with QSignalBlocker(box):
+            box.setMaximum(most)
 
 
 def context_stops(n_ctx_train: int) -> tuple[int, ...]:

@@ -1,7 +1,7 @@
 """Whether a model fits, how fast it will be, and what would fit instead.
 
-A `PlanResult` and the wishes that would fit go in, the wish behind a button that was pressed comes out.
-Knows nothing about how it was counted.
+A `PlanResult` goes in, the wish behind a button that was pressed comes out. Knows nothing about how it was
+counted.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
+from app.services.plan_reasons import reasons_of
 from app.services.plan_result import PlanResult
 from app.views.announcing import announce
 from app.views.leading_label import LeadingLabel
@@ -51,14 +52,12 @@ class PlanVerdict(QFrame):
         self._show(self.tr("Looking at the file and at this machine's memory."), (), "", warns=False)
         self._suggest(Wishes(), ())
 
-    def show_plan(self, result: PlanResult, fitting: Sequence[Wishes]) -> None:
-        """Show the verdict; `fitting` are wishes that could be had instead."""
-        plan = result.plan
-        sentences = plan.reasons if plan else (result.problem,)
-        speed = speed_in_words(plan) if plan and result.can_chat and not result.does_not_fit else ""
-        warns = result.does_not_fit or not result.can_chat
-        self._show(sentences[0], sentences[1:], speed, warns=warns)
-        self._suggest(result.wishes, fitting)
+    def show_plan(self, result: PlanResult) -> None:
+        """Show the verdict, and a button for each change that would fit."""
+        headline, *others = reasons_of(result)
+        speed = speed_in_words(result.plan) if result.plan and result.may_load else ""
+        self._show(headline, others, speed, warns=not result.may_load)
+        self._suggest(result.wishes, result.fitting)
 
     def _show(self, headline: str, reasons: Sequence[str], speed: str, *, warns: bool) -> None:
         if headline != self.headline.text():

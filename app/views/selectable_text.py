@@ -1,21 +1,22 @@
 """Text and small tables that can be selected, in a label that is renewed while it is read.
 
-Lines and rows go in. Promises: what is selected is not taken away by newer figures, and what has not
-changed is not painted again. Knows nothing about what the rows are about.
+Lines and rows go in. Promises: what is selected is not taken away by newer figures, what has not changed is
+not painted again, and the height of a width is counted once. Knows nothing about what the rows are about.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from html import escape
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor
+from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
-from app.services.memory_split import Use
 from app.views.gauge_label import isolated, tabular
 from app.views.memory_words import Row
+
+_CHARACTERS, _FEWEST_CHARACTERS = 48, 24
+_GAP = "\N{NO-BREAK SPACE}" * 3
 
 
 class SelectableText(QLabel):
@@ -24,6 +25,7 @@ class SelectableText(QLabel):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._html = ""
+        self._heights: dict[int, int] = {}
         self.setTextFormat(Qt.TextFormat.RichText)
         self.setWordWrap(True)
         self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -34,24 +36,39 @@ class SelectableText(QLabel):
         """A paragraph for each line."""
         self._show("<br>".join(escape(line) for line in lines), lines)
 
-    def show_rows(self, rows: Sequence[Row], colour_of: Callable[[Use], QColor] | None = None) -> None:
-        """A table: a mark in the colour of each row's use, its name, its figure."""
-        has_planned = any(row.planned for row in rows)
-        if has_planned:
-            rows = [Row("", self.tr("real"), planned=self.tr("planned")), *rows]
-        lines = "".join(self._row(row, colour_of, has_planned=has_planned) for row in rows)
+    def show_rows(self, rows: Sequence[Row]) -> None:
+        """A table: the name of each row, its figure."""
+        lines = "".join(self._row(row) for row in rows)
         table = f"<table align='{self._leading()}' cellspacing='0' cellpadding='1'>{lines}</table>"
-        self._show(table, [row.plain() for row in rows if row.name])
+        self._show(table, [row.plain() for row in rows])
 
-    def _row(self, row: Row, colour_of: Callable[[Use], QColor] | None, *, has_planned: bool) -> str:
-        name = f"<td align='{self._leading()}'>{self._cell(row.name)}</td>"
-        gap = "<td>&nbsp;&nbsp;&nbsp;</td>"
-        planned = [gap, f"<td align='right'>{self._cell(row.planned)}</td>"] if has_planned else []
-        cells = [name, *planned, gap, f"<td align='right'>{self._cell(row.figure)}</td>"]
-        if colour_of:
-            colour = None if row.use is None else colour_of(row.use).name()
-            mark = f"<font color='{colour}'>\N{BLACK SQUARE}</font>" if colour else ""
-            cells = [f"<td>{mark}</td>", "<td>&nbsp;</td>", *cells]
+    def heightForWidth(self, width: int) -> int:
+        """As the label's own; layouts ask ten times for each change, and each time the table is laid out."""
+        if width not in self._heights:
+            self._heights[width] = super().heightForWidth(width)
+        return self._heights[width]
+
+    def sizeHint(self) -> QSize:
+        """So wide that nothing needs a second line; the label's own tries several widths."""
+        width = self.fontMetrics().averageCharWidth() * _CHARACTERS
+        return QSize(width, self.heightForWidth(width))
+
+    def minimumSizeHint(self) -> QSize:
+        """So wide that no word is cut."""
+        return QSize(self.fontMetrics().averageCharWidth() * _FEWEST_CHARACTERS, 0)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Another font, perhaps: other heights."""
+        self._heights.clear()
+        super().changeEvent(event)
+
+    def _row(self, row: Row) -> str:
+        name, figure = self._cell(row.name), self._cell(row.figure)
+        cells = [
+            f"<td align='{self._leading()}'>{name}</td>",
+            # The gap stands within the cell: a column of its own would double what the layout costs.
+            f"<td align='right'>{figure + _GAP if self._is_mirrored() else _GAP + figure}</td>",
+        ]
         # Qt mirrors neither the columns of a table nor its place.
         return f"<tr>{''.join(reversed(cells) if self._is_mirrored() else cells)}</tr>"
 
@@ -67,5 +84,6 @@ class SelectableText(QLabel):
     def _show(self, html: str, lines: Sequence[str]) -> None:
         if html != self._html and not self.hasSelectedText():
             self._html = html
+            self._heights.clear()
             self.setAccessibleName("\n".join(lines))
             self.setText(html)

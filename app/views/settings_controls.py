@@ -197,6 +197,14 @@ class ChoiceBox(QuietComboBox):
         """Show what holds."""
         self.setCurrentIndex(self._values.index(value))
 
+    def offer(self, choices: Sequence[tuple[str, object]]) -> None:
+        """Other values are to choose from; one of them must be shown then."""
+        values = [value for _text, value in choices]
+        if values != self._values:
+            self._values = values
+            self.clear()
+            self.addItems([text for text, _value in choices])
+
 
 def _height(widget: QWidget) -> int:
     return widget.fontMetrics().height() + UNIT + 2

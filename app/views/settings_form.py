@@ -17,6 +17,7 @@ from app.views.gauge_label import isolated
 from app.views.leading_label import LeadingLabel
 from app.views.settings_group import N_COLUMNS, SettingsGroup
 from app.views.settings_groups import MemoryGroup, answers_group, looks_group, sampling_group
+from app.views.settings_loading import LoadingGroup
 from app.views.settings_presets import PresetRow
 from app.views.settings_prompt import LONGEST_PROMPT, PromptEdit
 from app.views.settings_row import ResetButton, muted_label
@@ -46,6 +47,7 @@ class SettingsForm(QWidget):
         self.answers = answers_group(self, for_chat=for_chat)
         self.sampling = sampling_group(self, for_chat=for_chat)
         self.memory = MemoryGroup(self, for_chat=for_chat)
+        self.loading = None if for_chat else LoadingGroup(self)
         self.looks = None if for_chat else looks_group(self)
         self._dress_prompt()
         self._arrange()
@@ -54,8 +56,8 @@ class SettingsForm(QWidget):
 
     def groups(self) -> list[SettingsGroup]:
         """In the order in which they stand."""
-        groups = [self.answers, self.sampling, self.memory]
-        return groups if self.looks is None else [*groups, self.looks]
+        groups = (self.answers, self.sampling, self.memory, self.loading, self.looks)
+        return [group for group in groups if group is not None]
 
     def show_settings(self, settings: Settings, options: ChatOptions | None = None) -> None:
         """Show what is in force; `options` are those of the chat."""
@@ -70,8 +72,10 @@ class SettingsForm(QWidget):
 
     def show_model(self, info: ModelInfo | None) -> None:
         """Say what this model cannot do."""
-        self.memory.info = info
-        self.memory.show_settings(self._settings, self._options)
+        for group in (self.memory, self.loading):
+            if group is not None:
+                group.info = info
+                group.show_settings(self._settings, self._options)
 
     def flush(self) -> None:
         """What is being typed counts now."""

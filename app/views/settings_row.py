@@ -86,6 +86,11 @@ class SettingRow(QObject):
         set_style(self.remark, "warns", warns)
         self.control.setAccessibleDescription(f"{self.setting.hint} {remark}".strip())
 
+    def allow(self, obstacle: str) -> None:
+        """Let it be chosen, unless there is an `obstacle`, a reason why it cannot be."""
+        self.control.setEnabled(not obstacle)
+        self.control.setToolTip(obstacle or self.setting.hint)
+
     def _undo(self, value: object) -> None:
         self.control.setFocus()  # the button goes, and would take the focus somewhere
         self.chosen.emit(value)

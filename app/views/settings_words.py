@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QCoreApplication
 
-from engine.protocol import KVType, Policy
+from engine.protocol import FlashAttention, KVType, Policy, Split
 
 
 def policies() -> dict[Policy, tuple[str, str]]:
@@ -25,6 +25,24 @@ def kv_types() -> dict[KVType, tuple[str, str]]:
         KVType.F16: (KVType.F16.value, _tr("the most exact")),
         KVType.Q8_0: (KVType.Q8_0.value, _tr("about half the memory")),
         KVType.Q4_0: (KVType.Q4_0.value, _tr("about a quarter of the memory, less exact")),
+    }
+
+
+def flash_attentions() -> dict[FlashAttention, str]:
+    """When flash attention is used."""
+    return {
+        FlashAttention.AUTO: _tr("automatic"),
+        FlashAttention.ON: _tr("on"),
+        FlashAttention.OFF: _tr("off"),
+    }
+
+
+def splits() -> dict[Split, str]:
+    """How a model can be laid over several cards."""
+    return {
+        Split.LAYER: _tr("whole layers on each"),
+        Split.ROW: _tr("rows of each matrix"),
+        Split.NONE: _tr("one card alone"),
     }
 
 

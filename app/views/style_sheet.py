@@ -13,7 +13,7 @@ def style_sheet(t: Tokens) -> str:
     """The rules of all areas, in the colours of `t`."""
     areas = (
         *(_controls, _chat_list, _model_bar, _messages, _composer),
-        *(_gauges, _notices, _pages, _settings, _plan),
+        *(_gauges, _notices, _pages, _settings, _plan, _library),
     )
     return "\n".join(area(t) for area in areas)
 
@@ -185,4 +185,20 @@ def _plan(t: Tokens) -> str:
 #planVerdict {{ background: {t.own}; border: 1px solid {t.border}; border-radius: 8px; }}
 #planVerdict[warns="true"] {{ background: {t.warning_surface}; border-color: {t.warning_border}; }}
 #planFoot {{ border-top: 1px solid {t.border}; }}
+"""
+
+
+def _library(t: Tokens) -> str:
+    return f"""
+#modelTabs::tab {{ background: transparent; color: {t.muted}; padding: 5px 12px; margin-right: 4px;
+  border: 1px solid transparent; border-radius: 6px; }}
+#modelTabs::tab:hover {{ background: {t.border}; color: {t.text}; }}
+#modelTabs::tab:selected {{ background: {t.selection}; color: {t.text}; }}
+#modelTabs:focus::tab:selected {{ border-color: {t.accent}; }}
+#library {{ background: transparent; border: none; outline: none; }}
+#library::item {{ border-radius: 6px; border: 1px solid transparent; }}
+#library::item:hover {{ background: {t.code}; }}
+#library::item:selected {{ background: {t.selection}; }}
+#library::item:focus {{ border-color: {t.accent}; }}
+#library QLineEdit {{ background: {t.surface}; border: 1px solid {t.accent}; padding: 2px 4px; }}
 """

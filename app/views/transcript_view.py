@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt, QTimer
 from PySide6.QtGui import QKeyEvent, QResizeEvent
@@ -22,11 +23,13 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 from app.item_models.transcript_item_model import TranscriptItemModel
 from app.views.message_column import LineSlot, MessageColumn
 from app.views.message_measure import widest_column
-from app.views.message_view import MessageView
 from app.views.message_views import MessageViews
 from app.views.newest_button import NewestButton
 from app.views.sight_line import SightLine
 from app.views.tokens import UNIT
+
+if TYPE_CHECKING:
+    from app.views.message_view import MessageView
 
 _EDGE = UNIT * 2
 _MAX_PASSES = 6

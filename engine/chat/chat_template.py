@@ -109,15 +109,21 @@ class ChatFormat:
         return keep_whole_marks(rendered, self._context.control_texts)
 
 
-def open_chat_format(template: TemplateSource, context: TemplateContext, chosen: str | None) -> ChatFormat:
+def open_chat_format(
+    template: TemplateSource,
+    context: TemplateContext,
+    chosen: str | None,
+    process: TemplateProcess | None = None,
+) -> ChatFormat:
     """The format to render with: the user's choice, else the file's own template, else a fallback.
 
     `chosen` is a name from FORMATS, or None for the file's own. The fallback is told by the
-    vocabulary's control texts. Raises BadRequest for a name that is not in FORMATS.
+    vocabulary's control texts. `process` may be starting already; the format closes it. Raises BadRequest
+    for a name that is not in FORMATS.
     """
     if chosen is not None and chosen not in FORMATS:
         raise BadRequest(f"There is no chat format {chosen!r}. Choose one of: {', '.join(FORMATS)}.")
-    process = TemplateProcess()
+    process = process or TemplateProcess()
     if chosen is not None:
         return ChatFormat(chosen, FORMATS[chosen], context, process, None)
     source, problem = _source_text(template)

@@ -65,14 +65,20 @@ class RenderError(TemplateError):
 
 
 class TemplateProcess:
-    """The child that renders, started when it is first needed. Call `close` when done."""
+    """The child that renders, started by `begin` or when it is first needed. Call `close` when done."""
 
     def __init__(self) -> None:
         self._process: SpawnProcess | None = None
         self._connection: Connection | None = None
+        self._ready = False
         # multiprocessing joins its children when the interpreter exits, and the child waits for us:
         # a forgotten `close` would hang there. Its own finalizers run before that join.
         self._at_exit = multiprocessing.util.Finalize(None, self._kill, exitpriority=0)
+
+    def begin(self) -> None:
+        """Start the child and wait for nothing: the first `render` does, and tells what went wrong."""
+        with suppress(OSError):
+            self._spawn()
 
     def render(self, source: str, context: Mapping[str, Any]) -> str:
         """The template `source` rendered with `context`, which holds plain JSON values.
@@ -82,6 +88,8 @@ class TemplateProcess:
         request = json.dumps([source, context], ensure_ascii=False).encode("utf-8", "surrogatepass")
         if self._process is None or not self._process.is_alive():
             self._start()
+        if not self._ready:
+            self._await_ready()
         outcome, text = self._exchange(request)
         if outcome is not Outcome.TEXT:
             raise RenderError(outcome, text)
@@ -92,15 +100,26 @@ class TemplateProcess:
         self._at_exit()
 
     def _start(self) -> None:
+        try:
+            self._spawn()
+        except OSError as error:
+            self._kill()
+            raise RenderError(Outcome.DIED, f"its process could not be started: {error}") from error
+
+    def _spawn(self) -> None:
         self._kill()
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
         # Said outright, because the default is the flag of the process that starts it.
         self._process = context.Process(target=_serve, args=(theirs,), name="weir-template", daemon=False)
+        with theirs:
+            self._process.start()
+
+    def _await_ready(self) -> None:
+        assert self._connection is not None
         try:
-            with theirs:
-                self._process.start()
             if self._connection.poll(START_LIMIT_S) and self._connection.recv_bytes() == _READY:
+                self._ready = True
                 return
             problem = f"its process was not ready after {START_LIMIT_S:.0f} seconds"
         except (OSError, EOFError) as error:
@@ -125,6 +144,7 @@ class TemplateProcess:
 
     def _kill(self) -> None:
         # The child keeps nothing that is worth a polite end.
+        self._ready = False
         if self._connection is not None:
             self._connection.close()
             self._connection = None

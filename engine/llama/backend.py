@@ -9,11 +9,12 @@ from __future__ import annotations
 import ctypes
 import re
 from collections import deque
+from collections.abc import Sequence
 
 import llama_cpp.llama_cpp as llama
 from llama_cpp._ggml import libggml
 
-from engine.protocol import DeviceMemory
+from engine.protocol import BackendReport, DeviceMemory
 
 _DEBUG, _ERROR, _CONTINUE = 1, 4, 5  # enum ggml_log_level in ggml.h; the binding's comment is older
 _DEVICE_KINDS = {0: "cpu", 1: "gpu", 2: "igpu", 3: "accel"}  # enum ggml_backend_dev_type
@@ -73,12 +74,31 @@ def system_info() -> str:
     return llama.llama_print_system_info().decode().strip().rstrip("|").strip()  # type: ignore[no-any-return]
 
 
+def report() -> BackendReport:
+    """What llama.cpp says about this machine."""
+    llama_cpp = Backend()  # what the drivers say meanwhile belongs into the log
+    try:
+        return BackendReport(version(), system_info(), devices())
+    finally:
+        llama_cpp.close()
+
+
 def devices() -> tuple[DeviceMemory, ...]:
     """Every device that ggml can compute on, with its memory as the driver reports it now.
 
     ggml reports the CPU's free memory as its total, so the CPU's memory is left to psutil: None.
     """
     return tuple(_describe(_device_at(index)) for index in range(_device_count()))
+
+
+def device_list(names: Sequence[str]) -> ctypes.Array[ctypes.c_void_p]:
+    """The devices of these names for llama.cpp, which takes a list that its first NULL ends.
+
+    Unknown names are left out. The list must live until the model is loaded.
+    """
+    known = {_name(device): device for device in map(_device_at, range(_device_count()))}
+    found = [known[name] for name in names if name in known]
+    return (ctypes.c_void_p * (len(found) + 1))(*found, None)
 
 
 def _ggml(name: str, restype: object, *argtypes: object) -> ctypes._NamedFuncPointer:
@@ -96,6 +116,10 @@ _size_p = ctypes.POINTER(ctypes.c_size_t)
 _device_memory = _ggml("ggml_backend_dev_memory", None, ctypes.c_void_p, _size_p, _size_p)
 
 
+def _name(device: int) -> str:
+    return (_device_name(device) or b"").decode("utf-8", "replace")
+
+
 def _describe(device: int) -> DeviceMemory:
     kind = _DEVICE_KINDS.get(_device_type(device), "accel")
     free, total = ctypes.c_size_t(0), ctypes.c_size_t(0)
@@ -103,7 +127,7 @@ def _describe(device: int) -> DeviceMemory:
         _device_memory(device, ctypes.byref(free), ctypes.byref(total))
     known = total.value > 0
     return DeviceMemory(
-        name=(_device_name(device) or b"").decode("utf-8", "replace"),
+        name=_name(device),
         description=(_device_description(device) or b"").decode("utf-8", "replace"),
         kind=kind,
         free=free.value if known else None,

@@ -14,15 +14,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import llama_cpp.llama_cpp as llama
-import numpy as np
 
 from engine.errors import BadRequest, BugError, ModelLoadError
 from engine.llama.buffers import read_sizes
 from engine.llama.model import Model, last_error
-from engine.protocol import KVType, real_n_ctx
+from engine.memory.memory_plan import LoadShape
+from engine.protocol import FlashAttention, KVType, real_n_ctx
 
 _KV_SIZE = re.compile(r"llama_kv_cache\w*: size = +([0-9.]+) MiB \( *(\d+) cells")
 _KV_TYPES = {KVType.F16: 1, KVType.Q8_0: 8, KVType.Q4_0: 2}  # enum ggml_type
+_FLASH_ATTENTION = {
+    FlashAttention.AUTO: llama.LLAMA_FLASH_ATTN_TYPE_AUTO,  # is on where V is quantized
+    FlashAttention.ON: llama.LLAMA_FLASH_ATTN_TYPE_ENABLED,
+    FlashAttention.OFF: llama.LLAMA_FLASH_ATTN_TYPE_DISABLED,
+}
 _MAX_N_CTX = 2**31 - 1
 
 
@@ -31,8 +36,9 @@ class ContextParams:
     """How large a context is made.
 
     `n_ctx` cells are shared by up to `n_seq_max` sequences. `n_batch` is the most tokens that one
-    decode takes. `swa_full` keeps all cells of sliding-window layers, which eviction needs. A
-    `kv_type` other than f16 makes llama.cpp use flash attention, without which V cannot be quantized.
+    decode takes, `n_ubatch` of those the ones that are computed at once, None for all. `swa_full` keeps all
+    cells of sliding-window layers, which eviction needs. `kv_type` is K's, and V's unless there is a
+    `v_type`; V cannot be quantized with flash attention off.
     `n_outputs_max` is the most tokens of one decode whose logits are kept; None: one a sequence.
     """
 
@@ -43,6 +49,24 @@ class ContextParams:
     swa_full: bool = True
     kv_type: KVType = KVType.F16
     n_outputs_max: int | None = None
+    n_ubatch: int | None = None
+    v_type: KVType | None = None
+    flash_attention: FlashAttention = FlashAttention.AUTO
+
+
+def context_params(shape: LoadShape, n_threads: int = 1) -> ContextParams:
+    """The context of a load of this shape."""
+    options = shape.options
+    return ContextParams(
+        shape.n_ctx,
+        shape.n_seq_max,
+        n_threads,
+        options.n_batch,
+        kv_type=options.k_type,
+        n_ubatch=options.n_ubatch,
+        v_type=options.v_type,
+        flash_attention=options.flash_attention,
+    )
 
 
 class Batch:
@@ -139,6 +163,8 @@ class Context:
         return [self._log_probability(index, token) for index, token in wanted]
 
     def _log_probability(self, index: int, token: int) -> float:
+        import numpy as np  # here, so that a chat need not wait for it
+
         pointer = llama.llama_get_logits_ith(self._handle, index)
         if not pointer:
             raise BugError(f"No logits were kept for token {index} of the batch.")
@@ -196,12 +222,12 @@ def _raw_params(params: ContextParams) -> object:
     raw.kv_unified = True  # else every sequence gets n_ctx / n_seq_max cells
     raw.swa_full = params.swa_full
     raw.n_batch = params.n_batch
-    raw.n_ubatch = params.n_batch
+    raw.n_ubatch = params.n_ubatch or params.n_batch
     # One row of logits for each sequence: the default reserves n_batch rows, 100 MB at a 49k vocabulary.
     raw.n_outputs_max = params.n_outputs_max or params.n_seq_max
-    raw.type_k = raw.type_v = _KV_TYPES[params.kv_type]
-    if params.kv_type is not KVType.F16:
-        raw.flash_attn_type = llama.LLAMA_FLASH_ATTN_TYPE_ENABLED
+    raw.type_k = _KV_TYPES[params.kv_type]
+    raw.type_v = _KV_TYPES[params.v_type or params.kv_type]
+    raw.flash_attn_type = _FLASH_ATTENTION[params.flash_attention]
     raw.n_threads = raw.n_threads_batch = params.n_threads
     return raw
 
@@ -221,5 +247,5 @@ def _swa_extra(sizes: list[tuple[int, int]], model: Model, params: ContextParams
     if len(sizes) < 2:
         return 0
     n_bytes, n_cells = sizes[-1]
-    windowed = -(-(model.n_swa * params.n_seq_max + params.n_batch) // 256) * 256
+    windowed = -(-(model.n_swa * params.n_seq_max + (params.n_ubatch or params.n_batch)) // 256) * 256
     return round(n_bytes * max(0, n_cells - windowed) / n_cells)

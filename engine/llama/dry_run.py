@@ -14,7 +14,7 @@ from pathlib import Path
 
 from engine.llama import backend
 from engine.llama.buffers import by_device
-from engine.llama.context import Context, ContextParams
+from engine.llama.context import Context, context_params
 from engine.llama.model import Model
 from engine.memory.memory_plan import ExactSizes, LoadShape
 
@@ -24,10 +24,9 @@ _LAYER = re.compile(r"load_tensors: layer +(\d+) assigned to device (\S+),")
 def measure(path: Path, shape: LoadShape) -> ExactSizes:
     """What loading the model at `path` like this would allocate. Raises ModelLoadError, BadRequest."""
     llama = backend.Backend(details=_LAYER)
-    model = Model(llama, path, shape.n_gpu_layers, dry_run=True)
+    model = Model(llama, path, shape.n_gpu_layers, shape.options, dry_run=True)
     layer_devices = _layer_devices(llama.log)
-    params = ContextParams(shape.n_ctx, shape.n_seq_max, n_batch=shape.n_batch, kv_type=shape.kv_type)
-    context = Context(model, params)
+    context = Context(model, context_params(shape))
     names = [device.name for device in backend.devices()]
     buffers = by_device(model.buffers, context.buffers, names)
     return ExactSizes(

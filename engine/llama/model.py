@@ -7,19 +7,27 @@ about contexts, caches or chat templates.
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import llama_cpp.llama_cpp as llama
 
 from engine.errors import ModelLoadError
-from engine.llama.backend import Backend
+from engine.llama.backend import Backend, device_list
 from engine.llama.buffers import counted_once, read_sizes
 from engine.llama.long_runs import without_long_runs
+from engine.protocol import EffectiveOptions, Split
 
 _UNKNOWN_OR_CONTROL = (1 << 1) | (1 << 3)  # enum llama_token_attr: what parse_special=False skips
 _BPE = 2  # enum llama_vocab_type
-_NO_DEVICES = (ctypes.c_void_p * 1)(None)  # a list that its first NULL ends
+_DEFAULT_OPTIONS = EffectiveOptions()
+_SPLIT_MODES = {
+    Split.NONE: llama.LLAMA_SPLIT_MODE_NONE,
+    Split.LAYER: llama.LLAMA_SPLIT_MODE_LAYER,
+    Split.ROW: llama.LLAMA_SPLIT_MODE_ROW,
+}
+_NOT_LOCKED = re.compile(r"warning: (failed to mlock|mlock not supported)")
 
 
 class Model:
@@ -27,7 +35,8 @@ class Model:
 
     `on_progress` gets fractions from 0 to 1 during the load. With `dry_run` only the metadata and
     the vocabulary are read and no weights are allocated; such a model can tokenize, not decode.
-    `buffers` tells where the weights lie.
+    `buffers` tells where the weights lie; `is_unlocked` is True where the system refused to lock them in
+    memory.
 
     Raises ModelLoadError with llama.cpp's own reason. A file that breaks an assertion in llama.cpp
     ends the process: load untrusted files in a process that may die.
@@ -38,6 +47,8 @@ class Model:
         backend: Backend,
         path: Path,
         n_gpu_layers: int = -1,
+        options: EffectiveOptions = _DEFAULT_OPTIONS,
+        *,
         on_progress: Callable[[float], None] = lambda _fraction: None,
         dry_run: bool = False,
     ) -> None:
@@ -45,13 +56,17 @@ class Model:
         backend.errors.clear()
         params = llama.llama_model_default_params()
         params.n_gpu_layers = n_gpu_layers
-        if n_gpu_layers == 0:
-            # Else a card is started all the same, and takes some hundred megabytes to compute prompts.
-            params.devices = ctypes.cast(_NO_DEVICES, ctypes.c_void_p)
+        # Without layers for it, a card is started all the same, and takes some hundred megabytes for prompts.
+        names = () if n_gpu_layers == 0 else options.devices
+        devices = None if names is None else device_list(names)
+        if devices is not None:
+            params.devices = ctypes.cast(devices, ctypes.c_void_p)
+        params.split_mode = _SPLIT_MODES[options.split]
+        params.load_mode = _load_mode(options)
         params.progress_callback = llama.llama_progress_callback(_progress(on_progress))
         if dry_run:
             params.no_alloc = True
-            params.load_mode = 0  # with mmap, no_alloc aborts the process
+            params.load_mode = llama.LLAMA_LOAD_MODE_NONE  # with mmap, no_alloc aborts the process
         self._handle = llama.llama_model_load_from_file(str(path).encode(), params)
         if not self._handle:
             raise ModelLoadError(
@@ -61,6 +76,7 @@ class Model:
         self.backend = backend
         self.path = path
         self.buffers = counted_once(read_sizes(backend.log), self.size_bytes)
+        self.is_unlocked = any(map(_NOT_LOCKED.match, backend.log))
         self._vocab = llama.llama_model_get_vocab(self._handle)
         self._is_bpe = llama.llama_vocab_type(self._vocab) == _BPE
         self._pieces: dict[int, bytes] = {}
@@ -207,6 +223,13 @@ class Model:
             buffer = ctypes.create_string_buffer(size)
             count = llama.llama_token_to_piece(self._vocab, token, buffer, size, 0, False)
         return buffer.raw[: max(0, count)]
+
+
+def _load_mode(options: EffectiveOptions) -> int:
+    if options.mlock:
+        return int(llama.LLAMA_LOAD_MODE_MMAP_MLOCK if options.mmap else llama.LLAMA_LOAD_MODE_MLOCK)
+    modes = {None: llama.LLAMA_LOAD_MODE_AUTO, True: llama.LLAMA_LOAD_MODE_MMAP}
+    return int(modes.get(options.mmap, llama.LLAMA_LOAD_MODE_NONE))
 
 
 def _progress(on_progress: Callable[[float], None]) -> Callable[[float, object], bool]:

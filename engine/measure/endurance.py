@@ -16,13 +16,20 @@ from pathlib import Path
 from engine.errors import BadRequest
 from engine.llama.context import Context, ContextParams
 from engine.llama.model import Model
-from engine.loading import check_n_ctx, count_threads, open_model
+from engine.loading import check_n_ctx, count_threads, open_backend, open_model
 from engine.measure.record import Record
 from engine.measure.source_text import source_text
 from engine.measure.token_stream import StreamPolicy, TokenStream
 from engine.models.gguf_header import read_header
 from engine.models.model_file import check_chat_model
-from engine.protocol import EnduranceProgress, EnduranceReport, EnduranceRun, Endure, Event, max_sinks
+from engine.protocol import (
+    EnduranceProgress,
+    EnduranceReport,
+    EnduranceRun,
+    Endure,
+    Event,
+    max_sinks,
+)
 
 MAX_TOKENS = 10_000_000
 _MIN_WINDOW = 16
@@ -42,7 +49,7 @@ def endure(command: Endure, put: Callable[[Event], None], is_cancelled: Callable
     text = source_text(command.text_path, command.n_tokens)
     check_chat_model(read_header(Path(command.path)))
     with ExitStack() as resources:
-        model = open_model(command.path, -1, put, resources)
+        model = open_model(command.path, put, resources, llama=open_backend(resources))
         check_n_ctx(command.n_ctx, model)
         ids = _tokens(text, command, model)
         del text

@@ -11,9 +11,10 @@ from __future__ import annotations
 from engine.memory.kv_math import padded_cells
 from engine.memory.memory_plan import LoadShape
 from engine.models.model_facts import LayerKind, ModelFacts
+from engine.protocol import FlashAttention
 
 _NUMBER = 4  # GGML_TYPE_F32
-_MASK_NUMBER = 2  # flash attention takes its mask in 16 bits
+_FLASH_MASK_NUMBER = 2  # flash attention takes its mask in 16 bits
 
 
 def graph_bytes(facts: ModelFacts, shape: LoadShape) -> int:
@@ -23,7 +24,15 @@ def graph_bytes(facts: ModelFacts, shape: LoadShape) -> int:
     n_experts_used = facts.n_experts_used or 0
     if n_experts_used * n_embd > 2 * facts.inner_width:
         row += (n_experts_used + 1) * n_embd  # what the experts give does not fit where they computed it
+    if not _is_flash(shape):
+        row = max(row, _scores_row(facts, shape))
     return _mask_bytes(facts, shape) + _n_tokens(shape) * _NUMBER * row
+
+
+def _scores_row(facts: ModelFacts, shape: LoadShape) -> int:
+    """Numbers that one token has where scores are kept: one for each head and cell, beside its rows."""
+    kept = max((layer.key_values + layer.value_values for layer in facts.layers), default=0)
+    return (facts.n_heads or 0) * padded_cells(shape.n_ctx) + 5 * (facts.n_embd or 0) + kept
 
 
 def input_bytes(facts: ModelFacts, shape: LoadShape) -> int:
@@ -48,9 +57,15 @@ def borrowed_bytes(facts: ModelFacts, n_layers_on_cpu: int) -> int:
 
 def _mask_bytes(facts: ModelFacts, shape: LoadShape) -> int:
     """Layers that see all and layers that slide have a mask each."""
+    number = _FLASH_MASK_NUMBER if _is_flash(shape) else _NUMBER
     n_masks = len({layer.kind for layer in facts.layers} & {LayerKind.FULL, LayerKind.SLIDING})
-    return n_masks * _n_tokens(shape) * padded_cells(shape.n_ctx) * _MASK_NUMBER
+    return n_masks * _n_tokens(shape) * padded_cells(shape.n_ctx) * number
+
+
+def _is_flash(shape: LoadShape) -> bool:
+    """Where it is left to llama.cpp, nearly all devices can."""
+    return shape.options.flash_attention is not FlashAttention.OFF
 
 
 def _n_tokens(shape: LoadShape) -> int:
-    return min(shape.n_batch, padded_cells(shape.n_ctx))
+    return min(shape.options.n_ubatch, padded_cells(shape.n_ctx))

@@ -42,18 +42,24 @@ def kv_sizes(
     kv_type: KVType,
     n_seq_max: int = 1,
     *,
+    v_type: KVType | None = None,
+    flash_attention: bool = True,
     n_ubatch: int = 512,
     swa_full: bool = True,
 ) -> KvSizes:
     """What a context of `n_ctx` cells, shared by up to `n_seq_max` sequences, allocates.
 
-    `swa_full`: sliding-window layers keep all cells, which Weir asks for since eviction needs them.
+    `v_type`: of V, None is `kv_type`. Without `flash_attention` V lies transposed, and as wide in each layer
+    as in the widest. `swa_full`: sliding-window layers keep all cells, which Weir asks for since eviction
+    needs them.
     """
+    widest = 0 if flash_attention else max((layer.value_values for layer in facts.layers), default=0)
     cells = padded_cells(n_ctx)
     sliding_cells = cells if swa_full else windowed_cells(facts, n_ctx, n_seq_max, n_ubatch)
     return KvSizes(
         tuple(
-            (sliding_cells if layer.kind is LayerKind.SLIDING else cells) * row_bytes(layer, kv_type)
+            (sliding_cells if layer.kind is LayerKind.SLIDING else cells)
+            * row_bytes(layer, kv_type, v_type, widest)
             for layer in facts.layers
         ),
         tuple(layer.state_values * _STATE_BYTES * max(1, n_seq_max) for layer in facts.layers),
@@ -78,31 +84,35 @@ def windowed_cells(facts: ModelFacts, n_ctx: int, n_seq_max: int, n_ubatch: int)
     return padded_cells(min(padded_cells(n_ctx), wanted))
 
 
-def row_bytes(layer: LayerFacts, kv_type: KVType) -> int:
+def row_bytes(layer: LayerFacts, kv_type: KVType, v_type: KVType | None = None, least_values: int = 0) -> int:
     """Bytes that one cell takes in `layer`: one row of keys and one of values, in whole blocks.
 
-    Source: the tensors `cache_k` and `cache_v` in llama.cpp's src/llama-kv-cache.cpp; block sizes in
-    ggml/src/ggml-common.h. Whether values lie transposed does not change their size.
+    Values, where there are any, are at least `least_values` wide. Source: the tensors `cache_k` and `cache_v`
+    in llama.cpp's src/llama-kv-cache.cpp, `n_embd_v_gqa_max` there; block sizes in ggml/src/ggml-common.h.
     """
-    length, n_bytes = _BLOCK_LENGTH[kv_type], _BLOCK_BYTES[kv_type]
-    return sum(-(-values // length) * n_bytes for values in (layer.key_values, layer.value_values))
+    values = max(layer.value_values, least_values) if layer.value_values else 0
+    return _stored(layer.key_values, kv_type) + _stored(values, v_type or kv_type)
 
 
-def bytes_per_token(facts: ModelFacts, kv_type: KVType) -> int:
+def _stored(n_values: int, kv_type: KVType) -> int:
+    return -(-n_values // _BLOCK_LENGTH[kv_type]) * _BLOCK_BYTES[kv_type]
+
+
+def bytes_per_token(facts: ModelFacts, kv_type: KVType, v_type: KVType | None = None) -> int:
     """Bytes that each further cell of the context takes, sliding-window layers included."""
-    return sum(row_bytes(layer, kv_type) for layer in facts.layers)
+    return sum(row_bytes(layer, kv_type, v_type) for layer in facts.layers)
 
 
-def can_quantize(facts: ModelFacts, kv_type: KVType) -> bool:
+def can_quantize(facts: ModelFacts, kv_type: KVType, v_type: KVType | None = None) -> bool:
     """Whether llama.cpp makes such a cache for this model: a block must not reach over two heads.
 
     Source: the checks of `n_embd_head_k` and `n_embd_head_v` in `llama_init_from_model`, in llama.cpp's
     src/llama-context.cpp.
     """
-    length = _BLOCK_LENGTH[kv_type]
+    k_length, v_length = _BLOCK_LENGTH[kv_type], _BLOCK_LENGTH[v_type or kv_type]
     return all(
         values // layer.n_kv_heads % length == 0
         for layer in facts.layers
         if layer.n_kv_heads
-        for values in (layer.key_values, layer.value_values)
+        for values, length in ((layer.key_values, k_length), (layer.value_values, v_length))
     )

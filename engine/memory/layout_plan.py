@@ -15,9 +15,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from engine.memory.compute_plan import borrowed_bytes, graph_bytes, input_bytes, logits_bytes
 from engine.memory.hardware import Device, Hardware
-from engine.memory.kv_math import kv_sizes, padded_cells
+from engine.memory.kv_math import KvSizes, kv_sizes, padded_cells
+from engine.memory.load_options import usable_cards
 from engine.memory.memory_plan import DevicePlan, ExactSizes, LoadShape
 from engine.models.model_facts import ModelFacts
+from engine.protocol import EffectiveOptions, FlashAttention
 
 CPU = "CPU"
 # Measured at vocabularies of 2,048 to 262,144 tokens, and after llama_kv_cells in src/llama-kv-cells.h.
@@ -29,17 +31,23 @@ _ENGINE_BYTES = 2**20
 class Layouts:
     """Counts what loads of one model, on one machine, put where.
 
-    `freed`: bytes by device that will be free by then. `exact` corrects what is only fitted; it is None again
-    if it was of another model or machine.
+    `options` say which cards take part. `freed`: bytes by device that will be free by then. `exact` corrects
+    what is only fitted; it is None again if it was of another model, of another machine or of other cards.
     """
 
     def __init__(
-        self, facts: ModelFacts, hardware: Hardware, freed: Mapping[str, int], exact: ExactSizes | None
+        self,
+        facts: ModelFacts,
+        hardware: Hardware,
+        options: EffectiveOptions,
+        freed: Mapping[str, int],
+        exact: ExactSizes | None,
     ) -> None:
         self._facts = facts
+        self._options = options
         sharing = [device.name for device in hardware.devices if device.shares_ram]
         self._freed = {**freed, CPU: sum(freed.get(name, 0) for name in (CPU, *sharing))}
-        self.cards = usable_cards(hardware)
+        self.cards = _cards_of(hardware, options.devices)
         cpu = next((device for device in hardware.devices if device.kind == "cpu"), None)
         self._cpu = Device(
             name=CPU,
@@ -93,7 +101,9 @@ class Layouts:
 
     def _is_of_this_load(self, exact: ExactSizes) -> bool:
         names = {CPU, *(card.name for card in self.cards)}
-        return len(exact.layer_devices) == self.all_layers and names.issuperset(exact.layer_devices)
+        cards_differ = exact.shape.options.devices != self._options.devices
+        is_of_model = len(exact.layer_devices) == self.all_layers and names.issuperset(exact.layer_devices)
+        return is_of_model and not cards_differ
 
     def _shares(self) -> list[float]:
         # A card that does not tell its memory counts as if it had the machine's, as in llama.cpp.
@@ -121,14 +131,24 @@ class Layouts:
     def _caches(self, shape: LoadShape, places: Sequence[str]) -> tuple[Counter[str], Counter[str]]:
         """Keys and values, and states: each where its layer is, of looped models at each pass."""
         kv, state = Counter[str](), Counter[str]()
-        sizes = kv_sizes(
-            self._facts, shape.n_ctx, shape.kv_type, shape.n_seq_max, n_ubatch=shape.n_batch, swa_full=True
-        )
+        sizes = self._kv_sizes(shape)
         of_layers = itertools.cycle(places[:-1] or [CPU])
         for place, of_kv, of_state in zip(of_layers, sizes.kv_by_layer, sizes.state_by_layer, strict=False):
             kv[place] += round(of_kv * self._kv_factor)
             state[place] += of_state
         return kv, state
+
+    def _kv_sizes(self, shape: LoadShape) -> KvSizes:
+        options = shape.options
+        return kv_sizes(
+            self._facts,
+            shape.n_ctx,
+            options.k_type,
+            shape.n_seq_max,
+            v_type=options.v_type,
+            flash_attention=options.flash_attention is not FlashAttention.OFF,
+            n_ubatch=options.n_ubatch,
+        )
 
     def _compute(self, shape: LoadShape, places: Sequence[str]) -> Counter[str]:
         facts, n_on_cpu = self._facts, places.count(CPU)
@@ -154,16 +174,16 @@ class Layouts:
         counted = self._compute(exact.shape, exact.layer_devices)
         names = set(counted) | set(exact.compute_bytes)
         self._compute_correction = {name: exact.compute_bytes.get(name, 0) - counted[name] for name in names}
-        shape = exact.shape
-        kv_bytes = kv_sizes(self._facts, shape.n_ctx, shape.kv_type, shape.n_seq_max).kv_bytes
+        kv_bytes = self._kv_sizes(exact.shape).kv_bytes
         if not self._facts.is_cache_exact and kv_bytes:
             self._kv_factor = exact.kv_bytes / kv_bytes
 
 
-def usable_cards(hardware: Hardware) -> tuple[Device, ...]:
-    """The devices that llama.cpp spreads layers over: graphics units of the processor only without a card."""
-    cards = tuple(device for device in hardware.devices if device.kind == "gpu")
-    return cards or tuple(device for device in hardware.devices if device.kind == "igpu")
+def _cards_of(hardware: Hardware, names: Sequence[str] | None) -> tuple[Device, ...]:
+    """The cards that are called so, None are those that llama.cpp chooses."""
+    if names is None:
+        return usable_cards(hardware.devices)
+    return tuple(device for device in hardware.devices if device.name in names)
 
 
 def _spread(names: Sequence[str], shares: Sequence[float], n_layers: int) -> Iterator[str]:

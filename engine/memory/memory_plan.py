@@ -8,23 +8,32 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from engine.protocol import KVType
+from engine.protocol import EffectiveOptions, KVType, LoadOptions
+
+DEFAULT_N_CTX = 8192
+UNKNOWN_N_CTX_TRAIN = 4096
+
+
+def default_n_ctx(n_ctx_train: int | None) -> int:
+    """The context where none is asked for, of a model that was trained for so many tokens, if it says."""
+    return min(DEFAULT_N_CTX, n_ctx_train or UNKNOWN_N_CTX_TRAIN)
 
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
     """How the model shall be loaded; `n_ctx` None is the trained context, at most 8,192.
 
-    `n_gpu_layers` -1 takes as many as fit. `n_seq_max` sequences share the cells.
+    `n_gpu_layers` -1 takes as many as fit. `n_seq_max` sequences share the cells. `kv_type` is K's, and V's
+    unless `options` say otherwise.
     """
 
     n_ctx: int | None = None
     kv_type: KVType = KVType.F16
     n_gpu_layers: int = -1
     n_seq_max: int = 4
-    n_batch: int = 512
+    options: LoadOptions = field(default_factory=LoadOptions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +41,9 @@ class LoadShape:
     """How a model is loaded, nothing left open; of `n_gpu_layers` the output counts as one."""
 
     n_ctx: int
-    kv_type: KVType
     n_gpu_layers: int
     n_seq_max: int
-    n_batch: int
+    options: EffectiveOptions = field(default_factory=EffectiveOptions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +110,7 @@ class MemoryPlan:
     """
 
     verdict: Verdict
-    n_ctx: int
-    n_gpu_layers: int
-    kv_type: KVType
+    shape: LoadShape
     devices: tuple[DevicePlan, ...]
     available_bytes: int
     freed_bytes: int
@@ -114,6 +120,21 @@ class MemoryPlan:
     reasons: tuple[str, ...]
     is_exact: bool
     can_insist: bool = False
+
+    @property
+    def n_ctx(self) -> int:
+        """Tokens of the context."""
+        return self.shape.n_ctx
+
+    @property
+    def n_gpu_layers(self) -> int:
+        """Layers on the cards, the output as one."""
+        return self.shape.n_gpu_layers
+
+    @property
+    def kv_type(self) -> KVType:
+        """How K is stored."""
+        return self.shape.options.k_type
 
     @property
     def weights_bytes(self) -> int:

@@ -1,17 +1,20 @@
 """A plan's reasons in sentences for people, the most important first.
 
-How a load fits and what else would goes in, sentences come out. Knows nothing about how it was counted.
+How a load fits and what else would goes in, sentences come out, which can be said in other languages. Knows
+nothing about how it was counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from engine.memory.memory_plan import LoadShape, Verdict
 from engine.memory.room_plan import Pool, Room
+from engine.memory.words import Number, Words, size
 from engine.models.model_facts import ModelFacts
-from engine.protocol import KVType
+from engine.protocol import EffectiveOptions, KVType
 
 _MIB, _GIB = 2**20, 2**30
 
@@ -45,7 +48,7 @@ class Outcome:
 def reasons(facts: ModelFacts, outcome: Outcome, is_exact: bool) -> tuple[str, ...]:
     """The sentences. `is_exact`: the sizes are corrected by llama.cpp's own."""
     if outcome.verdict is Verdict.CANNOT_CHAT:
-        return (facts.reason or "This file is no chat model.",)
+        return (facts.reason or Words("This file is no chat model."),)
     if outcome.verdict is Verdict.DOES_NOT_FIT:
         found = [*_obstacles(outcome), *_remedies(facts, outcome)]
     else:
@@ -53,88 +56,135 @@ def reasons(facts: ModelFacts, outcome: Outcome, is_exact: bool) -> tuple[str, .
     return (*found, *_notes(facts, outcome, is_exact))
 
 
-def _how_it_fits(outcome: Outcome) -> str:
+def _how_it_fits(outcome: Outcome) -> Words:
     n_layers, used = outcome.shape.n_gpu_layers, _used(outcome)
     unknown = [name for pool in outcome.pools if pool.free is None for name in pool.devices]
     if unknown:
-        return f"May fit: {used}. How much is free on {_and(unknown)} is not known."
+        return Words(
+            "May fit: {used}. How much is free on {devices} is not known.", used=used, devices=_and(unknown)
+        )
     if outcome.verdict is Verdict.TIGHT:
-        return f"Fits tightly: {used}. Other programs are left little."
+        return Words("Fits tightly: {used}. Other programs are left little.", used=used)
     if outcome.verdict is Verdict.FITS:
-        return f"Fits: {used}."
+        return Words("Fits: {used}.", used=used)
     if not n_layers:
-        return f"Fits in RAM alone, since no layer has room on the GPU: {used}."
-    layers = f"{n_layers} of {outcome.all_layers} layers on the GPU"
-    return f"Fits with {layers}: {used}. The layers in RAM make it slower."
+        return Words("Fits in RAM alone, since no layer has room on the GPU: {used}.", used=used)
+    return Words(
+        "Fits with {n} of {all} layers on the GPU: {used}. The layers in RAM make it slower.",
+        n=Number(n_layers),
+        all=Number(outcome.all_layers),
+        used=used,
+    )
 
 
-def _obstacles(outcome: Outcome) -> Iterator[str]:
+def _obstacles(outcome: Outcome) -> Iterator[Words]:
     shape = outcome.shape
     if shape.n_ctx > outcome.n_ctx_train:
-        asked = f"A context of {shape.n_ctx:,} tokens is not possible"
-        yield f"{asked}: the model was trained for {outcome.n_ctx_train:,}."
+        yield Words(
+            "A context of {n_ctx} tokens is not possible: the model was trained for {n_ctx_train}.",
+            n_ctx=Number(shape.n_ctx),
+            n_ctx_train=Number(outcome.n_ctx_train),
+        )
     short = [pool for pool in outcome.pools if pool.room is Room.NONE]
     if short:
-        yield f"Does not fit: {', and '.join(_need(pool) for pool in short)}."
+        yield Words("Does not fit: {needs}.", needs=_joined("{first}, and {next}", map(_need, short)))
     elif shape.n_ctx <= outcome.n_ctx_train:
-        yield f"The KV cache of this model cannot be stored as {shape.kv_type}: its heads are too narrow."
+        yield Words(
+            "The KV cache of this model cannot be stored as {kv_type}: its heads are too narrow.",
+            kv_type=_types(shape.options),
+        )
 
 
-def _remedies(facts: ModelFacts, outcome: Outcome) -> Iterator[str]:
-    other, shape = outcome.alternatives, outcome.shape
+def _remedies(facts: ModelFacts, outcome: Outcome) -> Iterator[Words]:
+    other, n_ctx = outcome.alternatives, Number(outcome.shape.n_ctx)
     if other.n_gpu_layers is not None:
-        yield f"With {other.n_gpu_layers} of {outcome.all_layers} layers on the GPU it would fit."
+        n, of_all = Number(other.n_gpu_layers), Number(outcome.all_layers)
+        yield Words("With {n} of {all} layers on the GPU it would fit.", n=n, all=of_all)
     if other.kv_type is not None:
-        yield f"With {other.kv_type} for the KV cache {shape.n_ctx:,} tokens would fit."
+        kv_type = other.kv_type.value
+        yield Words("With {kv_type} for the KV cache {n_ctx} tokens would fit.", kv_type=kv_type, n_ctx=n_ctx)
     if other.n_ctx:
-        yield f"With a context of {other.n_ctx:,} tokens it would fit."
+        yield Words("With a context of {n_ctx} tokens it would fit.", n_ctx=Number(other.n_ctx))
     elif other.n_ctx_by_itself and other.n_gpu_layers is None:
-        yield f"With fewer layers on the GPU a context of {other.n_ctx_by_itself:,} tokens would fit."
+        yield Words(
+            "With fewer layers on the GPU a context of {n_ctx} tokens would fit.",
+            n_ctx=Number(other.n_ctx_by_itself),
+        )
     for pool in outcome.pools:
         if pool.room is Room.NONE and pool.used_by_others and pool.would_fit_alone:
-            yield f"Other programs hold {size(pool.used_by_others)}{_where(pool)}: closing some would help."
+            yield Words(
+                "Other programs hold {size} {where}: closing some would help.",
+                size=size(pool.used_by_others),
+                where=_where(pool),
+            )
     if other == Alternatives():
-        advice = "choose a smaller quantization of it, or a smaller model"
-        yield f"Its weights alone take {size(facts.weights_bytes)}: {advice}."
+        yield Words(
+            "Its weights alone take {size}: choose a smaller quantization of it, or a smaller model.",
+            size=size(facts.weights_bytes),
+        )
 
 
-def _notes(facts: ModelFacts, outcome: Outcome, is_exact: bool) -> Iterator[str]:
+def _notes(facts: ModelFacts, outcome: Outcome, is_exact: bool) -> Iterator[Words]:
     if outcome.freed_bytes:
-        yield f"{size(outcome.freed_bytes)} of what is free will be freed by unloading the present model."
+        yield Words(
+            "{size} of what is free will be freed by unloading the present model.",
+            size=size(outcome.freed_bytes),
+        )
     if not facts.is_cache_exact and not is_exact:
-        yield "The cache of this architecture takes more than can be counted before it is loaded."
+        yield Words("The cache of this architecture takes more than can be counted before it is loaded.")
 
 
-def _need(pool: Pool) -> str:
+def _types(options: EffectiveOptions) -> str:
+    """How K and V are stored: "q8_0", or both where they differ."""
+    if options.k_type is options.v_type:
+        return options.k_type.value
+    return Words("{k_type} (K) and {v_type} (V)", k_type=options.k_type.value, v_type=options.v_type.value)
+
+
+def _need(pool: Pool) -> Words:
     free = pool.free or 0
-    text = f"it needs {size(pool.needed)}{_where(pool)}, where {size(free)} are free"
+    text = Words(
+        "it needs {needed} {where}, where {free} are free",
+        needed=size(pool.needed),
+        where=_where(pool),
+        free=size(free),
+    )
+    if pool.needed > free:
+        return text
     # Without this it would look as if it fitted.
-    kept = f", of which {size(pool.reserve)} stay for the system" if pool.needed <= free else ""
-    return text + kept
+    return Words("{need}, of which {kept} stay for the system", need=text, kept=size(pool.reserve))
 
 
-def _where(pool: Pool) -> str:
-    return " in RAM" if pool.is_ram else f" on {_and(pool.devices)}"
+def _where(pool: Pool) -> Words:
+    return Words("in RAM") if pool.is_ram else Words("on {devices}", devices=_and(pool.devices))
 
 
 def _used(outcome: Outcome) -> str:
     """For example "5.1 of 7.2 GiB free on CUDA0, 0.3 of 12.0 GiB of free RAM"."""
     used = [pool for pool in outcome.pools if not pool.is_part_of_ram]
-    return ", ".join(_of(pool) + (" of free RAM" if pool.is_ram else _where(pool)) for pool in used)
+    return _joined("{first}, {next}", map(_of, used))
 
 
-def _of(pool: Pool) -> str:
+def _of(pool: Pool) -> Words:
     if pool.free is None:
-        return size(pool.needed)
-    unit, scale, digits = ("GiB", _GIB, 1) if pool.free >= _GIB else ("MiB", _MIB, 0)
-    free = "" if pool.is_ram else " free"
-    return f"{pool.needed / scale:,.{digits}f} of {pool.free / scale:,.{digits}f} {unit}{free}"
+        return Words("{size} {where}", size=size(pool.needed), where=_where(pool))
+    if pool.free >= _GIB:
+        needed, free = (Number(n_bytes / _GIB, 1) for n_bytes in (pool.needed, pool.free))
+        part = Words("{needed} of {free} GiB", needed=needed, free=free)
+    else:
+        needed, free = (Number(n_bytes / _MIB) for n_bytes in (pool.needed, pool.free))
+        part = Words("{needed} of {free} MiB", needed=needed, free=free)
+    if pool.is_ram:
+        return Words("{part} of free RAM", part=part)
+    return Words("{part} free {where}", part=part, where=_where(pool))
 
 
-def size(n_bytes: int) -> str:
-    """Memory in MiB below 1 GiB, else in GiB."""
-    return f"{n_bytes / _GIB:,.1f} GiB" if n_bytes >= _GIB else f"{n_bytes / _MIB:,.0f} MiB"
+def _and(names: Sequence[str]) -> str:
+    *others, last = names
+    return (
+        Words("{names} and {name}", names=_joined("{first}, {next}", others), name=last) if others else last
+    )
 
 
-def _and(words: Sequence[str]) -> str:
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+def _joined(template: str, parts: Iterable[str]) -> str:
+    return functools.reduce(lambda first, following: Words(template, first=first, next=following), parts)

@@ -7,21 +7,28 @@ move. Pure arithmetic; nothing is loaded or asked. A plan never counts on swap.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine.memory.calibration import CalibrationStore
 from engine.memory.hardware import Hardware
 from engine.memory.kv_math import can_quantize
 from engine.memory.layout_plan import Layouts
-from engine.memory.memory_plan import ExactSizes, LoadShape, MemoryPlan, Verdict, Wishes
+from engine.memory.load_options import settle
+from engine.memory.memory_plan import (
+    UNKNOWN_N_CTX_TRAIN,
+    ExactSizes,
+    LoadShape,
+    MemoryPlan,
+    Verdict,
+    Wishes,
+    default_n_ctx,
+)
 from engine.memory.plan_words import Alternatives, Outcome, reasons
 from engine.memory.room_plan import Pool, Room, pools, worst
 from engine.memory.speed_plan import limit_tps, predicted_tps
 from engine.models.model_facts import ModelFacts
 from engine.protocol import KVType
 
-DEFAULT_N_CTX = 8192
-UNKNOWN_N_CTX_TRAIN = 4096
 _N_CTX_STEP = 256
 _SMALLER_TYPES = {KVType.F16: (KVType.Q8_0, KVType.Q4_0), KVType.Q8_0: (KVType.Q4_0,)}
 
@@ -50,23 +57,24 @@ def plan(
     measured to reach on these devices.
     """
     freed = freed_bytes or {}
-    planner = _Planner(facts, hardware, wishes, Layouts(facts, hardware, freed, exact))
-    shape = planner.shape(wishes.n_ctx or min(DEFAULT_N_CTX, planner.n_ctx_train), wishes.kv_type)
+    n_ctx = wishes.n_ctx or default_n_ctx(facts.n_ctx_train)
+    wishes = replace(wishes, n_ctx=n_ctx)
+    settled = settle(wishes, hardware.devices, facts)
+    planner = _Planner(facts, hardware, wishes, Layouts(facts, hardware, settled.options, freed, exact))
+    shape = planner.shape(n_ctx, wishes.kv_type)
     outcome = planner.outcome(shape, sum(freed.values()))
     places = planner.layouts.places(shape.n_gpu_layers)
     known = planner.layouts.exact
     return MemoryPlan(
         verdict=outcome.verdict,
-        n_ctx=shape.n_ctx,
-        n_gpu_layers=shape.n_gpu_layers,
-        kv_type=shape.kv_type,
+        shape=shape,
         devices=planner.layouts.devices(shape),
         available_bytes=sum(pool.free or 0 for pool in outcome.pools if not pool.is_part_of_ram),
         freed_bytes=outcome.freed_bytes,
         predicted_tps=predicted_tps(facts, hardware, places, calibrations),
         limit_tps=limit_tps(facts, hardware, places),
         n_ctx_fitting=outcome.alternatives.n_ctx,
-        reasons=reasons(facts, outcome, is_exact=known is not None),
+        reasons=(*reasons(facts, outcome, is_exact=known is not None), *settled.sentences),
         is_exact=known is not None and known.shape == shape,
         can_insist=outcome.verdict is Verdict.DOES_NOT_FIT and planner.is_only_a_card_short(outcome),
     )
@@ -91,9 +99,11 @@ class _Planner:
         """A load with so many layers on the cards, None as wished: -1 takes all that have room there."""
         wished = self._wishes.n_gpu_layers if n_gpu_layers is None else n_gpu_layers
         most = self.layouts.all_layers if self.layouts.cards else 0
+        wishes = replace(self._wishes, n_ctx=n_ctx, kv_type=kv_type)
+        options = settle(wishes, self._hardware.devices, self._facts).options
 
         def with_layers(count: int) -> LoadShape:
-            return LoadShape(n_ctx, kv_type, count, self._wishes.n_seq_max, self._wishes.n_batch)
+            return LoadShape(n_ctx, count, wishes.n_seq_max, options)
 
         def has_room(count: int) -> bool:
             return worst(self._pools(with_layers(count))[:-1]) is Room.AMPLE
@@ -125,7 +135,9 @@ class _Planner:
         return self._is_possible(shape) and worst(self._pools(shape)) is not Room.NONE
 
     def _is_possible(self, shape: LoadShape) -> bool:
-        return shape.n_ctx <= self.n_ctx_train and can_quantize(self._facts, shape.kv_type)
+        return shape.n_ctx <= self.n_ctx_train and can_quantize(
+            self._facts, shape.options.k_type, shape.options.v_type
+        )
 
     def _verdict(self, shape: LoadShape, room: Room) -> Verdict:
         if not self._facts.is_chat_model:
@@ -138,20 +150,19 @@ class _Planner:
         return Verdict.FITS_PARTLY if in_ram and self._wishes.n_gpu_layers else Verdict.FITS
 
     def _alternatives(self, shape: LoadShape) -> Alternatives:
-        n_ctx = self._n_ctx_fitting(shape.kv_type, None)
+        kv_type = self._wishes.kv_type
+        n_ctx = self._n_ctx_fitting(kv_type, None)
         if self._fits(shape):
             return Alternatives(n_ctx=max(n_ctx, shape.n_ctx))
-        by_itself = self.shape(shape.n_ctx, shape.kv_type, -1)
+        by_itself = self.shape(shape.n_ctx, kv_type, -1)
         smaller = (
-            kv_type
-            for kv_type in _SMALLER_TYPES.get(shape.kv_type, ())
-            if self._fits(self.shape(shape.n_ctx, kv_type))
+            other for other in _SMALLER_TYPES.get(kv_type, ()) if self._fits(self.shape(shape.n_ctx, other))
         )
         return Alternatives(
             n_gpu_layers=by_itself.n_gpu_layers if self._fits(by_itself) else None,
             kv_type=next(smaller, None),
             n_ctx=n_ctx,
-            n_ctx_by_itself=n_ctx or self._n_ctx_fitting(shape.kv_type, -1),
+            n_ctx_by_itself=n_ctx or self._n_ctx_fitting(kv_type, -1),
         )
 
     def _n_ctx_fitting(self, kv_type: KVType, n_gpu_layers: int | None) -> int:

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engine.models.byte_reader import ByteReader, shown
+from engine.models.gguf_constants import gguf_constants
 
 MAX_NAME_BYTES = 63  # GGML_MAX_NAME, which counts a closing NUL
 MAX_DIMENSIONS = 4  # GGML_MAX_DIMS
@@ -98,12 +99,9 @@ def _n_bytes(reader: ByteReader, name: str, shape: tuple[int, ...], quantization
 @functools.cache
 def _quantizations() -> Mapping[int, _Quantization]:
     """The tensor types by their number in the file."""
-    # Imported at the first use: the package brings NumPy, which takes 0.2 s that the start need not pay.
-    from gguf.constants import GGML_QUANT_SIZES
-
     known = {
         int(ggml_type): _Quantization(ggml_type.name, block_length, block_bytes)
-        for ggml_type, (block_length, block_bytes) in GGML_QUANT_SIZES.items()
+        for ggml_type, (block_length, block_bytes) in gguf_constants().GGML_QUANT_SIZES.items()
     }
     # llama.cpp reads Q2_0, gguf 0.19 does not know it yet.
     return {42: _Quantization("Q2_0", 64, 18)} | known

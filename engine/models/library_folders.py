@@ -1,8 +1,9 @@
 """Where model files lie: folders in, each model's first file out, with the size and time of its parts.
 
-No file is opened. Folders are searched to a bounded depth, each one once, however links lead back to
-it; a folder that cannot be searched is named, and the search goes on. Parts of a split model are one
-model, of which the first part that is there is named. What a file holds is not known here.
+No file is opened. Folders are searched to a bounded depth, each one once, however links lead back to it,
+and so is each file: the cache of Hugging Face's tools links one file from several places. A folder that
+cannot be searched is named, and the search goes on. Parts of a split model are one model, of which the
+first part that is there is named. What a file holds is not known here.
 """
 
 from __future__ import annotations
@@ -17,6 +18,11 @@ from engine.models.model_parts import PART_NAME
 
 MAX_DEPTH = 8  # the hub's own cache is four deep
 MAX_FOLDERS = 20_000
+
+_Identity = tuple[int, int]  # of a folder or file: its device, and its number there
+
+UNFINISHED = ".downloads"
+"""The folder inside Weir's own where downloads grow until they are whole; never searched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +43,35 @@ class SkippedFolder:
 
 
 def find_models(folders: Iterable[Path]) -> Iterator[FoundModel | SkippedFolder]:
-    """All `*.gguf` in `folders` and below, by name in each folder; a folder that was met before is passed."""
-    seen: set[tuple[int, int]] = set()
+    """All `*.gguf` in `folders` and below, by name in each folder; what was met before is passed."""
+    seen: set[_Identity] = set()
+    seen_files: set[_Identity] = set()
     for folder in folders:
-        yield from _search(folder, seen)
+        yield from _search(folder, seen, seen_files)
 
 
-def _search(top: Path, seen: set[tuple[int, int]]) -> Iterator[FoundModel | SkippedFolder]:
+def files_of(path: Path) -> tuple[Path, ...]:
+    """The files that make up the model whose first file is `path`, as far as they are there."""
+    return tuple(Path(part) for part in _parts(path))
+
+
+def model_at(path: Path) -> FoundModel:
+    """The model whose first file is `path`, of 0 bytes where there is none."""
+    parts = _parts(path)
+    return _found(parts) if parts else FoundModel(path, 0, 0)
+
+
+def _parts(path: Path) -> list[os.DirEntry[str]]:
+    try:
+        files, _ = _listing(path.parent)
+    except (OSError, ValueError):  # ValueError: a NUL in the path
+        return []
+    return next((parts for parts in _grouped(files) if any(part.name == path.name for part in parts)), [])
+
+
+def _search(
+    top: Path, seen: set[_Identity], seen_files: set[_Identity]
+) -> Iterator[FoundModel | SkippedFolder]:
     waiting = [(top, 0)]
     while waiting:
         folder, depth = waiting.pop()
@@ -54,7 +82,7 @@ def _search(top: Path, seen: set[tuple[int, int]]) -> Iterator[FoundModel | Skip
         except (OSError, ValueError) as error:  # ValueError: a NUL in the path
             yield SkippedFolder(folder, f"{shown(folder.name)} cannot be searched ({_cause(error)}).")
             continue
-        yield from _models(files)
+        yield from _models(files, seen_files)
         if subfolders and depth == MAX_DEPTH:
             reason = f"{shown(folder.name)} lies {MAX_DEPTH} folders deep: what is below it was not searched."
             yield SkippedFolder(folder, reason)
@@ -67,7 +95,7 @@ def _search(top: Path, seen: set[tuple[int, int]]) -> Iterator[FoundModel | Skip
             waiting.extend((path, depth + 1) for path in reversed(subfolders))
 
 
-def _is_new(folder: Path, seen: set[tuple[int, int]]) -> bool:
+def _is_new(folder: Path, seen: set[_Identity]) -> bool:
     """Whether `folder` is met for the first time: a link may lead back to a folder above it."""
     status = folder.stat()
     identity = (status.st_dev, status.st_ino)
@@ -83,7 +111,8 @@ def _listing(folder: Path) -> tuple[list[os.DirEntry[str]], list[Path]]:
     with os.scandir(folder) as entries:
         for entry in entries:
             if _is_folder(entry):
-                subfolders.append(Path(entry))
+                if entry.name != UNFINISHED:
+                    subfolders.append(Path(entry))
             elif entry.name.lower().endswith(".gguf"):
                 files.append(entry)
     return sorted(files, key=lambda entry: entry.name), sorted(subfolders)
@@ -96,14 +125,32 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _models(files: Iterable[os.DirEntry[str]]) -> Iterator[FoundModel]:
-    """One for each file, but one for all the parts of a split model."""
+def _models(files: Iterable[os.DirEntry[str]], seen: set[_Identity]) -> Iterator[FoundModel]:
+    """One for each file that is new, but one for all the parts of a split model."""
+    for parts in _grouped(files):
+        if _is_new_file(parts[0], seen):
+            yield _found(parts)
+
+
+def _grouped(files: Iterable[os.DirEntry[str]]) -> Iterable[list[os.DirEntry[str]]]:
     models: dict[tuple[str, str], list[os.DirEntry[str]]] = {}
     for entry in files:
         part = PART_NAME.fullmatch(entry.name)
         models.setdefault((part["prefix"], part["count"]) if part else (entry.name, ""), []).append(entry)
-    for parts in models.values():
-        yield _found(parts)
+    return models.values()
+
+
+def _is_new_file(entry: os.DirEntry[str], seen: set[_Identity]) -> bool:
+    """Whether the file is met for the first time, under whatever name."""
+    try:
+        status = entry.stat()
+    except OSError:
+        return True
+    identity = (status.st_dev, status.st_ino)
+    if status.st_ino and identity in seen:  # 0 where the system does not tell it with the listing: Windows
+        return False
+    seen.add(identity)
+    return True
 
 
 def _found(parts: list[os.DirEntry[str]]) -> FoundModel:

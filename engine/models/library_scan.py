@@ -11,7 +11,7 @@ from pathlib import Path
 
 from engine.errors import ModelFileError
 from engine.models.byte_reader import shown
-from engine.models.library_folders import FoundModel, SkippedFolder, find_models
+from engine.models.library_folders import FoundModel, SkippedFolder, find_models, model_at
 from engine.models.model_facts import ModelKind, facts_of
 from engine.models.model_parts import headers_of
 from engine.models.scanned_model import ScannedModel
@@ -25,14 +25,19 @@ def scan(
     `known`: results of an earlier scan, by their path; taken over where size and time are still the same.
     """
     for found in find_models(folders):
-        if isinstance(found, SkippedFolder):
-            yield found
-            continue
-        before = known.get(found.path)
-        if before and found.mtime_ns and (before.size, before.mtime_ns) == (found.size, found.mtime_ns):
-            yield before
-        else:
-            yield _read(found)
+        yield found if isinstance(found, SkippedFolder) else _known_or_read(found, known)
+
+
+def scan_file(path: Path, known: Mapping[Path, ScannedModel]) -> ScannedModel:
+    """The one model whose first file is `path`, there or not; `known` as for `scan`."""
+    return _known_or_read(model_at(path), known)
+
+
+def _known_or_read(found: FoundModel, known: Mapping[Path, ScannedModel]) -> ScannedModel:
+    before = known.get(found.path)
+    if before and found.mtime_ns and (before.size, before.mtime_ns) == (found.size, found.mtime_ns):
+        return before
+    return _read(found)
 
 
 def _read(found: FoundModel) -> ScannedModel:

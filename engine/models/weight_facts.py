@@ -12,6 +12,7 @@ from fractions import Fraction
 from math import prod
 from types import MappingProxyType
 
+from engine.models.gguf_constants import gguf_constants
 from engine.models.gguf_tensors import TensorInfo
 
 _BLOCK = re.compile(r"blk\.(\d{1,9})\.")
@@ -97,20 +98,16 @@ def _agrees(named: str, by_size: Sequence[str]) -> bool:
 
 
 def _tensor_types() -> Collection[str]:
-    # Imported at the first use, as in gguf_tensors: the package brings NumPy.
-    from gguf.constants import GGMLQuantizationType
-
-    return [str(name) for name in GGMLQuantizationType.__members__]
+    return [str(name) for name in gguf_constants().GGMLQuantizationType.__members__]
 
 
 def _name_of(file_type: int | None) -> str | None:
     """llama.cpp's name of a file type, as "Q4_K_M"; None for one that is not known."""
-    from gguf.constants import LlamaFileType
-
+    file_types = gguf_constants().LlamaFileType
     try:
-        known = LlamaFileType(file_type)
+        known = file_types(file_type)
     except ValueError:
         return None
-    if known is LlamaFileType.GUESSED:  # a mark of llama.cpp's own, not a type
+    if known is file_types.GUESSED:  # a mark of llama.cpp's own, not a type
         return None
     return str(known.name).removeprefix("ALL_").removeprefix("MOSTLY_")

@@ -41,6 +41,14 @@ from engine.protocol.events import (
     TextDelta,
     TokenCount,
 )
+from engine.protocol.load_options import (
+    LARGEST_BATCH,
+    EffectiveOptions,
+    FlashAttention,
+    KVType,
+    LoadOptions,
+    Split,
+)
 from engine.protocol.values import (
     BackendReport,
     CachePolicy,
@@ -49,7 +57,6 @@ from engine.protocol.values import (
     Endurance,
     EnduranceRun,
     FinishReason,
-    KVType,
     Message,
     ModelInfo,
     Policy,
@@ -62,6 +69,7 @@ from engine.protocol.values import (
 )
 
 __all__ = [
+    "LARGEST_BATCH",
     "BackendReport",
     "CachePolicy",
     "CacheShifted",
@@ -71,6 +79,7 @@ __all__ = [
     "CountTokens",
     "DeviceBuffers",
     "DeviceMemory",
+    "EffectiveOptions",
     "Endurance",
     "EnduranceProgress",
     "EnduranceReport",
@@ -83,11 +92,13 @@ __all__ = [
     "Failed",
     "FinishReason",
     "Finished",
+    "FlashAttention",
     "Forget",
     "Gauges",
     "Generate",
     "KVType",
     "LoadModel",
+    "LoadOptions",
     "LoadProgress",
     "LookAt",
     "Message",
@@ -99,6 +110,7 @@ __all__ = [
     "Sampling",
     "Shift",
     "Shutdown",
+    "Split",
     "TextDelta",
     "TokenCount",
     "TurnStats",

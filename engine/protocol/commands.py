@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from engine.protocol.values import CachePolicy, EnduranceRun, KVType, Message, Sampling, Shift
+from engine.protocol.load_options import KVType, LoadOptions
+from engine.protocol.values import CachePolicy, EnduranceRun, Message, Sampling, Shift
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +14,8 @@ class LoadModel:
 
     `n_ctx` None takes the trained context, at most 8,192. `chat_format` None takes the file's own
     template; else a name from `engine.chat.chat_template.FORMATS`. `n_gpu_layers` -1 means all.
-    `n_seq_max` is how many sequences (chats) may be decoded side by side.
+    `n_seq_max` is how many sequences (chats) may be decoded side by side. What of `kv_type` (that of K) and
+    `options` does not go together is replaced, and told with `ModelLoaded`.
     """
 
     path: str
@@ -23,6 +25,7 @@ class LoadModel:
     n_seq_max: int = 4
     chat_format: str | None = None
     kv_type: KVType = KVType.F16
+    options: LoadOptions = field(default_factory=LoadOptions)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import enum
 from dataclasses import dataclass, field
 
 from engine.errors import BadRequest
+from engine.protocol.load_options import EffectiveOptions
 
 
 class Role(enum.StrEnum):
@@ -76,14 +77,6 @@ class Shift(enum.StrEnum):
 
     LAZY = "lazy"  # only when the next one would leave the trained context
     EAGER = "eager"  # at once
-
-
-class KVType(enum.StrEnum):
-    """How the values of the KV cache are stored."""
-
-    F16 = "f16"
-    Q8_0 = "q8_0"
-    Q4_0 = "q4_0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +165,7 @@ class ModelInfo:
 
     `chat_format` is "template" for the file's own, else the fallback's name, with the reason in
     `chat_format_reason`. `kv_bytes` is the size of the whole KV cache, None if llama.cpp did not say.
+    `options` are those that it was loaded with; `notices` say in sentences what was wished for and is not so.
     """
 
     path: str
@@ -191,6 +185,8 @@ class ModelInfo:
     endurance_reason: str | None = None
     buffers: tuple[DeviceBuffers, ...] = ()
     architecture: str = ""
+    options: EffectiveOptions = field(default_factory=EffectiveOptions)
+    notices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from engine.errors import EngineGone
 from engine.protocol import (
     CacheView,
     Command,
+    DeviceMemory,
     EngineDied,
     ErrorCode,
     ErrorReport,
@@ -70,6 +71,11 @@ class ScriptedClient:
     pid: int | None = None
     answers: bool = True
     """Whether each `LookAt` is answered at once, with the whole chat in sight; else by `see`."""
+    seen_devices: tuple[DeviceMemory, ...] = ()
+    """What its worker says of the machine when it starts."""
+
+    def devices(self) -> tuple[DeviceMemory, ...]:
+        return self.seen_devices
 
     def send(self, command: Command) -> None:
         if self.dead or self.closed:
@@ -132,9 +138,10 @@ class ScriptedEngine:
 
     def __init__(self) -> None:
         self.clients: list[ScriptedClient] = []
+        self.devices: tuple[DeviceMemory, ...] = ()
 
     def __call__(self, on_event: Callable[[Event], None]) -> ScriptedClient:
-        client = ScriptedClient(on_event)
+        client = ScriptedClient(on_event, seen_devices=self.devices)
         self.clients.append(client)
         return client
 

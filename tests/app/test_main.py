@@ -45,11 +45,20 @@ def test_impossible_sampling_is_one_line_and_wrong_usage(capsys: pytest.CaptureF
 
 
 def test_without_a_command_the_window_opens(monkeypatch: pytest.MonkeyPatch) -> None:
-    window = types.ModuleType("app.window")
-    monkeypatch.setattr(window, "run_window", lambda argv: 42 + len(argv), raising=False)
+    window, told = types.ModuleType("app.window"), []
+    head_start = types.SimpleNamespace(close=lambda: told.append("closed"))
+
+    def run_window(argv: list[str], given: object) -> int:
+        assert given is head_start
+        told.append("opened")
+        return 42 + len(argv)
+
+    monkeypatch.setattr(window, "run_window", run_window, raising=False)
     monkeypatch.setitem(sys.modules, "app.window", window)
     monkeypatch.setattr("app.display.display_problem", lambda: None)
+    monkeypatch.setattr("engine.client.HeadStart", lambda: head_start)
     assert weir.main([]) == 42
+    assert told == ["opened", "closed"]
 
 
 def test_without_a_display_the_terminal_chat_runs_on_the_starter_model(

@@ -22,13 +22,15 @@ def test_the_window_is_painted_soon_and_stays_small(tmp_path: Path) -> None:
     _start(env)  # a cold start pages everything in
     runs = [_start(env) for _ in range(RUNS)]
     painted = statistics.median(run["painted_s"] for run in runs)
+    busy = statistics.median(run["painted_cpu_s"] for run in runs)
     ready = statistics.median(run["model_ready_s"] for run in runs)
     memory = max(run["rss_mb"] for run in runs)
     print(
-        f"\npainted after {painted:.2f} s, model ready after {ready:.2f} s, window's process {memory:.0f} MB"
+        f"\npainted after {painted:.2f} s ({busy:.2f} s of processor time), model ready after {ready:.2f} s, "
+        f"window's process {memory:.0f} MB"
     )
     assert painted < 1.5
-    assert memory < 200
+    assert memory < 120
 
 
 def _start(env: dict[str, str]) -> dict[str, float]:

@@ -25,7 +25,7 @@ from tests.native.harness import RemoteEngine, user
 
 MIB = 2**20
 LOG_STEP = 0.01 * MIB
-SHAPE = LoadShape(512, KVType.F16, 0, 4, 512)
+SHAPE = LoadShape(512, 0, 4)
 
 
 @pytest.fixture(scope="module")
@@ -46,13 +46,9 @@ def here() -> Hardware:
     return read_hardware(())
 
 
-def shape_of(planned: MemoryPlan, wishes: Wishes) -> LoadShape:
-    return LoadShape(planned.n_ctx, planned.kv_type, planned.n_gpu_layers, wishes.n_seq_max, wishes.n_batch)
-
-
 def exact_plan(path: Path, here: Hardware, wishes: Wishes) -> MemoryPlan:
     facts = read_facts(path)
-    exact = dry_run(path, shape_of(plan(facts, here, wishes), wishes))
+    exact = dry_run(path, plan(facts, here, wishes).shape)
     assert exact is not None
     return plan(facts, here, wishes, exact=exact)
 
@@ -105,7 +101,7 @@ def test_layers_in_ram_are_told(starter_model: Path) -> None:
 def test_formula_is_near_where_no_dry_run_is_possible(
     models: Mapping[str, Path], kind: str, n_ctx: int
 ) -> None:
-    shape, facts = LoadShape(n_ctx, KVType.F16, 0, 4, 512), read_facts(models[kind])
+    shape, facts = LoadShape(n_ctx, 0, 4), read_facts(models[kind])
     exact = dry_run(models[kind], shape)
     assert exact is not None
     estimated = graph_bytes(facts, shape) + logits_bytes(facts, shape)
@@ -117,8 +113,7 @@ def test_dry_run_allocates_nothing_of_what_it_lays_out(starter_model: Path) -> N
         "import sys, psutil, pathlib\n"
         "from engine.llama.dry_run import measure\n"
         "from engine.memory.memory_plan import LoadShape\n"
-        "from engine.protocol import KVType\n"
-        "found = measure(pathlib.Path(sys.argv[1]), LoadShape(8192, KVType.F16, 0, 4, 512))\n"
+        "found = measure(pathlib.Path(sys.argv[1]), LoadShape(8192, 0, 4))\n"
         "print(found.kv_bytes, psutil.Process().memory_info().rss)"
     )
     run = subprocess.run(
@@ -152,4 +147,4 @@ def test_dry_run_that_hangs_is_ended(starter_model: Path) -> None:
 
 def test_context_of_billions_starts_no_process(starter_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dry_run_module, "_SPAWN", None)
-    assert dry_run(starter_model, LoadShape(2**31 - 1, KVType.F16, 0, 4, 512)) is None
+    assert dry_run(starter_model, LoadShape(2**31 - 1, 0, 4)) is None

@@ -4,7 +4,17 @@ import pytest
 
 from app.cli.arguments import ChatOptions, build_parser, chat_options
 from engine.errors import BadRequest
-from engine.protocol import CachePolicy, KVType, LoadModel, Policy, Sampling, Shift
+from engine.protocol import (
+    CachePolicy,
+    FlashAttention,
+    KVType,
+    LoadModel,
+    LoadOptions,
+    Policy,
+    Sampling,
+    Shift,
+    Split,
+)
 
 
 def options(*words: str) -> ChatOptions:
@@ -86,6 +96,30 @@ def test_choices_become_values_of_the_engine() -> None:
     asked = options("--kv-type", "q8_0", "--policy", "stop", "--shift", "eager", "--no-pin-system")
     assert asked.kv_type is KVType.Q8_0
     assert asked.cache == CachePolicy(Policy.STOP, Shift.EAGER, pin_system=False)
+
+
+def test_options_of_loading_reach_the_engine() -> None:
+    words = "-fa off -ctv q4_0 -b 1024 -ub 256 --main-device CUDA1 -sm none --no-mmap --mlock -ngl 12"
+    asked = options(*words.split()).load_command("/m.gguf")
+    assert asked.n_gpu_layers == 12
+    assert asked.options == LoadOptions(
+        v_type=KVType.Q4_0,
+        flash_attention=FlashAttention.OFF,
+        n_batch=1024,
+        n_ubatch=256,
+        main_device="CUDA1",
+        split=Split.NONE,
+        mmap=False,
+        mlock=True,
+    )
+    assert options().load_command("/m.gguf").options == LoadOptions()
+
+
+@pytest.mark.parametrize("size", ["0", "-1", "1048577", "many"])
+def test_batch_that_is_none_is_wrong_usage(size: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        options("--batch-size", size)
+    assert "--batch-size" in capsys.readouterr().err
 
 
 def test_bytes_of_a_system_prompt_that_are_no_text_are_replaced() -> None:

@@ -122,6 +122,16 @@ def test_options_reach_the_plan(run: Run, this_machine: Callable[[Hardware], Non
     assert run()["n_gpu_layers"] == 31
 
 
+def test_options_of_loading_reach_the_plan(run: Run) -> None:
+    found = run("--kv-type", "q8_0", "-fa", "off", "-b", "256", "-ub", "64")
+    assert (found["kv_type"], found["v_type"], found["flash_attention"]) == ("q8_0", "f16", "off")
+    assert (found["n_batch"], found["n_ubatch"]) == (256, 64)
+    assert found["kv_bytes"] == 8192 * 30 * 6 * (34 + 64)
+    reasons = found["reasons"]
+    assert isinstance(reasons, list)
+    assert "V can be quantized only with flash attention" in reasons[-1]
+
+
 def test_model_that_does_not_fit_is_an_answer_and_no_failure(
     run: Run, this_machine: Callable[[Hardware], None]
 ) -> None:

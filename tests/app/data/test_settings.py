@@ -14,7 +14,7 @@ from app.data.chat_options import ChatOptions
 from app.data.presets import Preset
 from app.data.settings import Settings, SettingsStore
 from engine.errors import KnownError
-from engine.protocol import KVType, Policy, Sampling
+from engine.protocol import FlashAttention, KVType, LoadOptions, Policy, Sampling, Split
 
 CHOSEN = Settings(
     theme="dark",
@@ -33,6 +33,16 @@ CHOSEN = Settings(
     font_size=14,
     direction="rtl",
     presets=(Preset("Pirate & Co", "Talk like one.\n"),),
+    load_options=LoadOptions(
+        v_type=KVType.Q4_0,
+        flash_attention=FlashAttention.ON,
+        n_batch=1024,
+        n_ubatch=256,
+        main_device="CUDA1",
+        split=Split.NONE,
+        mmap=False,
+        mlock=True,
+    ),
 )
 
 
@@ -117,6 +127,15 @@ def test_a_broken_file_is_set_aside_and_told_once(path: Path, content: bytes) ->
         ("presets", ["Concise"]),
         ("presets", [{"name": " ", "text": "x"}]),
         ("presets", [{"name": "a"}]),
+        ("load_options", "fast"),
+        ("load_options.v_type", "q5"),
+        ("load_options.flash_attention", True),
+        ("load_options.n_batch", 0),
+        ("load_options.n_ubatch", 2**20 + 1),
+        ("load_options.main_device", 1),
+        ("load_options.split", "tensor"),
+        ("load_options.mmap", "auto"),
+        ("load_options.mlock", None),
         ("sampling", "hot"),
         ("sampling", None),
         ("sampling.temperature", "hot"),

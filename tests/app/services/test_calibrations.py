@@ -16,7 +16,7 @@ from app.window import Weir
 from engine.memory.bandwidth import CPUBandwidth
 from engine.memory.hardware import BandwidthSource
 from engine.models.model_facts import read_facts
-from engine.protocol import DeviceBuffers, Gauges, KVType, PrefillProgress
+from engine.protocol import DeviceBuffers, EffectiveOptions, Gauges, KVType, PrefillProgress
 from tests.app.conftest import Desk, settle
 from tests.app.planned_machine import GIB, MIB, Bench, card, cpu, machine
 from tests.app.scripted_engine import ScriptedEngine, model_info
@@ -167,8 +167,9 @@ def test_layers_on_several_devices_have_no_bandwidth_of_their_own() -> None:
 
 def test_cells_are_read_in_the_cache_s_own_type(bench: Bench) -> None:
     facts = read_facts(Path(bench.model("starter")))
-    assert cache_bytes_read(facts, KVType.F16, 100) == 100 * A_CELL
-    assert cache_bytes_read(facts, KVType.Q8_0, 100) == 100 * 30 * 2 * 6 * 34
+    assert cache_bytes_read(facts, EffectiveOptions(), 100) == 100 * A_CELL
+    narrow = EffectiveOptions(k_type=KVType.Q8_0, v_type=KVType.Q4_0)
+    assert cache_bytes_read(facts, narrow, 100) == 100 * 30 * 6 * (34 + 18)
 
 
 def _unmeasured(desk: Desk, bench: Bench) -> None:

@@ -14,7 +14,7 @@ from app.data.settings import SettingsStore
 from app.services.model_loader import ModelLoader
 from app.services.model_options import ModelOptions
 from app.services.preferences import Preferences
-from engine.protocol import Endurance, KVType, Policy
+from engine.protocol import Endurance, KVType, LoadOptions, Policy
 from tests.app.conftest import STARTER, Desk, settle
 from tests.app.scripted_engine import ScriptedEngine
 
@@ -82,6 +82,25 @@ def test_choices_are_kept_for_the_next_start(start: Callable[[], Desk]) -> None:
     second = start()
     assert second.engine.newest.load_command.kv_type is KVType.Q8_0
     assert second.weir.preferences.settings.policy is Policy.EXACT
+
+
+def test_what_became_of_the_options_is_told_once(desk: Desk) -> None:
+    desk.weir.preferences.update(load_options=LoadOptions(n_batch=64, mlock=True))
+    told = ("A batch is small.", "It is not locked.")
+    for _ in range(2):
+        desk.weir.loader.load(str(STARTER))
+        assert desk.engine.newest.load_command.options == LoadOptions(n_batch=64, mlock=True)
+        desk.say(lambda: desk.engine.newest.load(notices=told))
+    notices = [notice for notice in desk.notices if "batch" in notice.message]
+    assert [(notice.message, notice.calm) for notice in notices] == [(" ".join(told), True)]
+
+
+def test_other_options_of_loading_need_the_model_anew_and_come_back_if_refused(desk: Desk) -> None:
+    assert not desk.chats.options.needs_reload(None)
+    desk.chats.options.choose(None, load_options=LoadOptions(mmap=False))
+    assert desk.engine.newest.load_command.options == LoadOptions(mmap=False)
+    desk.say(desk.engine.newest.refuse, "There is no memory.")
+    assert desk.weir.preferences.settings.load_options == LoadOptions()
 
 
 def test_context_that_is_refused_is_not_what_the_next_start_uses(desk: Desk) -> None:

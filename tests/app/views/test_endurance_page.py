@@ -384,8 +384,8 @@ def close(weir):
     print(weir.pages.endurance.plot.isVisible())
     weir.window.close()
 
-def show_and_run(weir):
-    show(weir)
+def show_and_run(weir, on_started):
+    show(weir, on_started)
     QTimer.singleShot(100, lambda: run(weir))
 
 app.window.Weir.show = show_and_run

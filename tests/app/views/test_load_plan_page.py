@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -28,6 +28,7 @@ from app.services.preferences import Preferences
 from app.views.load_plan_page import LoadPlanPage
 from app.views.plan_controls import context_stops
 from app.views.plan_words import facts_in_words, parameters_in_words
+from engine.dry_run import Refused
 from engine.protocol import KVType
 from tests import malformed_files as raw
 from tests.app.conftest import settle
@@ -143,6 +144,26 @@ def test_projector_shows_the_reason_and_no_load(stage: Stage, tmp_path: Path) ->
     assert not page.load.isVisible()
 
 
+def test_model_that_llama_cpp_refuses_shows_the_reason_and_cannot_be_loaded(stage: Stage) -> None:
+    reason = "SmolLM2.gguf cannot be loaded: unknown model architecture: 'nosucharch'."
+    trying = stage.bench.runners["plan-dry-run"]
+    trying.holds = True
+    stage.bench.exact = lambda shape: Refused(reason)
+    page = stage.open()
+    assert page.load.isEnabled()  # as far as is known
+    trying.go()
+    settle()
+    assert page.verdict.headline.text() == reason
+    assert page.verdict.property("warns") is True
+    assert page.load.isVisible() and not page.load.isEnabled()
+    assert page.load.toolTip() == reason
+    assert not page.devices[0].isVisible()
+    assert page.controls.isVisible()  # perhaps another KV type does
+    assert page.cancel.hasFocus()
+    stage.press(Qt.Key.Key_Return, page)
+    assert stage.loads == []
+
+
 def test_nothing_can_be_loaded_before_it_is_known(stage: Stage) -> None:
     stage.bench.runners["plan-look"].holds = True
     page = stage.open()
@@ -175,6 +196,57 @@ def test_context_is_priced_while_the_slider_moves(stage: Stage) -> None:
         assert kv_bytes in page.devices[0].legend.accessibleName()
     page.load.click()
     assert stage.loads == [LoadSettings(n_ctx=2048)]
+
+
+class LayoutCount(QObject):
+    """How often a widget is laid out anew."""
+
+    def __init__(self, *widgets: QWidget) -> None:
+        super().__init__()
+        self.n = 0
+        for widget in widgets:
+            widget.installEventFilter(self)
+
+    def eventFilter(self, _watched: QObject, event: QEvent) -> bool:
+        self.n += event.type() is QEvent.Type.LayoutRequest
+        return False
+
+
+def test_move_of_the_slider_makes_no_widgets_and_lays_no_legend_out(stage: Stage) -> None:
+    stage.bench.hardware = machine(cpu(10 * GIB), card(6 * GIB))
+    page = stage.open()
+    stage.press(Qt.Key.Key_Left, page.controls.slider)
+    widgets, layouts = page.findChildren(QWidget), LayoutCount(*page.devices)
+    stage.bench.counted.clear()
+    stage.press(Qt.Key.Key_Left, page.controls.slider)
+    assert page.controls.context.value() == 2048
+    assert page.findChildren(QWidget) == widgets
+    assert layouts.n == 0
+    assert len(stage.bench.counted) <= 2
+
+
+def test_number_follows_the_slider_before_the_answer_is_there(stage: Stage) -> None:
+    page = stage.open()
+    stage.bench.runners["plan-count"].holds = True
+    stage.press(Qt.Key.Key_Left, page.controls.slider)
+    assert page.controls.context.value() == 4096
+    page.controls.context.chosen.emit(1024)
+    assert page.controls.slider.value() == context_stops(8192).index(1024)
+
+
+@pytest.mark.parametrize(("free", "loads"), [(10 * GIB, [LoadSettings(n_ctx=5000)]), (450 * MIB, [])])
+def test_enter_right_after_a_choice_waits_for_its_answer(
+    stage: Stage, free: int, loads: list[LoadSettings]
+) -> None:
+    stage.bench.shrink_ram(free)
+    page = stage.open()
+    counting = stage.bench.runners["plan-count"]
+    counting.holds = True
+    page.controls.context.chosen.emit(5000)
+    stage.press(Qt.Key.Key_Return, page)
+    assert stage.loads == []
+    counting.go()
+    assert stage.loads == loads
 
 
 def test_exact_context_can_be_typed(stage: Stage) -> None:

@@ -22,7 +22,16 @@ from app.views.settings_controls import NumberBox
 from app.views.settings_form import SettingsForm
 from app.views.settings_page import SettingsPage
 from app.views.settings_sheet import SettingsSheet
-from engine.protocol import DeviceMemory, KVType, Policy, Sampling
+from engine.protocol import (
+    DeviceMemory,
+    FlashAttention,
+    KVType,
+    LoadOptions,
+    ModelInfo,
+    Policy,
+    Sampling,
+    Split,
+)
 from tests.app.conftest import settle
 from tests.app.scripted_engine import model_info
 
@@ -232,6 +241,81 @@ def test_layers_for_no_graphics_card_are_said_to_be_for_none(page: SettingsPage)
     assert "no graphics card" in _remark(page.form, "n_gpu_layers")
     page.show_model(dataclasses.replace(model_info("/models/a.gguf"), devices=(cpu, card)), False)
     assert "no graphics card" not in _remark(page.form, "n_gpu_layers")
+
+
+def _loaded(*names: str) -> ModelInfo:
+    """A model on a machine with these cards."""
+    cards = (DeviceMemory(name, "", "gpu", 1, 2) for name in names)
+    cpu = DeviceMemory("CPU", "", "cpu", None, None)
+    return dataclasses.replace(model_info("/models/a.gguf"), devices=(cpu, *cards))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("flash_attention", FlashAttention.OFF),
+        ("v_type", KVType.Q4_0),
+        ("n_batch", 1024),
+        ("n_ubatch", 256),
+        ("main_device", "CUDA1"),
+        ("split", Split.NONE),
+        ("mmap", False),
+        ("mlock", True),
+    ],
+)
+def test_options_of_loading_are_stored_at_once_and_can_be_reset(
+    page: SettingsPage, preferences: Preferences, tmp_path: Path, name: str, value: object
+) -> None:
+    page.show_model(_loaded("CUDA0", "CUDA1"), False)
+    _choose(page.form, name, value)
+    assert preferences.settings.load_options == LoadOptions(**{name: value})  # type: ignore[arg-type]
+    assert preferences.settings.load_settings.load_options == preferences.settings.load_options
+    assert SettingsStore(tmp_path / "settings.json").load()[0] == preferences.settings
+    _reset_button(page.form, name).click()
+    assert preferences.settings == Settings()
+
+
+def test_wrong_combination_says_at_once_what_it_becomes(page: SettingsPage, preferences: Preferences) -> None:
+    _choose(page.form, "flash_attention", FlashAttention.OFF)
+    assert _remark(page.form, "flash_attention") == "loads the model again"
+    preferences.update(kv_type=KVType.Q8_0)
+    assert "stored as f16" in _remark(page.form, "flash_attention")
+    _choose(page.form, "n_ubatch", 1024)
+    _choose(page.form, "n_batch", 256)
+    assert "it has 256 tokens" in _remark(page.form, "n_ubatch")
+    preferences.update(kv_type=KVType.F16)
+    assert _remark(page.form, "flash_attention") == "loads the model again"
+
+
+def test_cards_can_be_chosen_only_where_there_are_several(page: SettingsPage) -> None:
+    assert page.form.loading is not None
+    rows = [page.form.loading.rows[name] for name in ("main_device", "split")]
+    for names, reason in (((), "no graphics card was found"), (("CUDA0",), "there is only one card")):
+        page.show_model(_loaded(*names), False)
+        assert [row.control.isEnabled() for row in rows] == [False, False]
+        assert [row.control.toolTip() for row in rows] == [reason, reason]
+    page.show_model(_loaded("CUDA0", "CUDA1"), False)
+    assert [row.control.isEnabled() for row in rows] == [True, True]
+    assert [row.control.toolTip() for row in rows] == [row.setting.hint for row in rows]
+    box = rows[0].control
+    assert isinstance(box, QComboBox)
+    assert [box.itemText(index) for index in range(box.count())] == ["automatic", "CUDA0", "CUDA1"]
+
+
+def test_main_device_of_another_machine_is_shown_and_told(
+    page: SettingsPage, preferences: Preferences
+) -> None:
+    preferences.update(load_options=LoadOptions(main_device="CUDA7"))
+    page.show_model(_loaded("CUDA0", "CUDA1"), False)
+    assert page.form.loading is not None
+    box = page.form.loading.rows["main_device"].control
+    assert isinstance(box, QComboBox)
+    assert box.currentText() == "CUDA7"
+    assert "no graphics card called CUDA7" in _remark(page.form, "main_device")
+
+
+def test_a_chat_has_no_options_of_loading(panel: ChatOptionsPanel) -> None:
+    assert panel.form.loading is None
 
 
 def test_a_preset_takes_the_place_of_the_prompt(page: SettingsPage, preferences: Preferences) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 
 import psutil
@@ -176,6 +177,31 @@ def test_close_leaves_nothing_running() -> None:
     process.close()
     process.close()
     assert is_gone(pid)
+
+
+def test_child_that_began_early_is_the_one_that_renders(own_process: TemplateProcess) -> None:
+    own_process.begin()
+    pid = child_pid()
+    assert own_process.render("{{ word }}", {"word": "hello"}) == "hello"
+    assert child_pid() == pid
+
+
+def test_child_that_died_before_its_first_render_is_started_again(own_process: TemplateProcess) -> None:
+    own_process.begin()
+    os.kill(pid := child_pid(), signal.SIGKILL)
+    assert wait_until_gone(pid, 5.0)
+    assert own_process.render("here", {}) == "here"
+
+
+def test_child_that_cannot_begin_is_told_of_by_the_first_render(
+    own_process: TemplateProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_process: object) -> None:
+        raise OSError("no more processes")
+
+    monkeypatch.setattr(SpawnProcess, "start", refuse)
+    own_process.begin()
+    assert "no more processes" in failure(own_process, "").detail
 
 
 def test_close_before_any_render_is_harmless() -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from engine.memory.memory_plan import DevicePlan, MemoryPlan, Verdict, Wishes
+from engine.memory.memory_plan import DevicePlan, ExactSizes, LoadShape, MemoryPlan, Verdict, Wishes
 from engine.memory.planner import may_load, plan
+from engine.protocol import FlashAttention, KVType, LoadOptions, Split
 from tests.engine.memory.planned_models import (
     GIB,
     LAYER_BYTES,
@@ -118,3 +121,36 @@ def test_card_that_does_not_tell_its_free_memory_may_fit(total: float | None) ->
     assert planned.fits
     assert planned.available_bytes == 24 * GIB
     assert "How much is free on CUDA0 is not known." in planned.reasons[0]
+
+
+def test_main_device_alone_takes_layers() -> None:
+    two = machine(card(8, 7.5), card(8, 7.5, name="CUDA1"))
+    planned = plan(model_8b(), two, Wishes(options=LoadOptions(main_device="CUDA1")))
+    assert (planned.verdict, planned.n_gpu_layers) == (Verdict.FITS, N_LAYERS + 1)
+    assert [device.device for device in planned.devices] == ["CUDA1", "CPU"]
+    first = plan(model_8b(), two, Wishes(options=LoadOptions(split=Split.NONE)))
+    assert [device.device for device in first.devices] == ["CUDA0", "CPU"]
+
+
+def test_sizes_of_other_cards_are_not_taken() -> None:
+    two = machine(card(8, 7.5), card(8, 7.5, name="CUDA1"))
+    layers = ("CUDA0",) * 16 + ("CUDA1",) * 17
+    found = ExactSizes(LoadShape(8192, N_LAYERS + 1, 4), layers, GIB, {"CUDA0": GIB, "CUDA1": GIB})
+    wishes = Wishes(options=LoadOptions(main_device="CUDA1"))
+    assert plan(model_8b(), two, wishes, exact=found) == plan(model_8b(), two, wishes)
+    assert plan(model_8b(), two, Wishes(), exact=found) != plan(model_8b(), two, Wishes())
+
+
+def test_smaller_batch_and_types_need_less() -> None:
+    def needed(**options: Any) -> int:
+        return plan(model_8b(), machine(), Wishes(options=LoadOptions(**options))).total_bytes
+
+    assert needed(n_ubatch=128) < needed() < needed(n_ubatch=2048)
+    assert needed(v_type=KVType.Q8_0) < needed() < needed(flash_attention=FlashAttention.OFF)
+
+
+def test_what_becomes_of_the_options_is_a_reason() -> None:
+    wishes = Wishes(kv_type=KVType.Q8_0, options=LoadOptions(flash_attention=FlashAttention.OFF))
+    planned = plan(model_8b(), machine(), wishes)
+    assert planned.kv_bytes == 8192 * N_LAYERS * 1024 * (34 + 64) // 32
+    assert "stored as f16" in planned.reasons[-1]

@@ -8,7 +8,7 @@ import pytest
 
 from engine.memory.memory_plan import DevicePlan, ExactSizes, LoadShape, MemoryPlan, Wishes
 from engine.memory.planner import plan
-from engine.protocol import KVType
+from engine.protocol import EffectiveOptions
 from tests.engine.memory.planned_models import (
     GIB,
     MIB,
@@ -48,21 +48,22 @@ def test_speed_is_not_invented() -> None:
 
 # --- exact sizes ---
 
+SHAPE = LoadShape(8192, 0, 4, EffectiveOptions(devices=()))
+
 
 def exact(shape: LoadShape, compute: int, kv_bytes: int = GIB) -> ExactSizes:
     return ExactSizes(shape, ("CPU",) * 33, kv_bytes, {"CPU": compute})
 
 
 def test_sizes_of_a_dry_run_are_taken() -> None:
-    shape = LoadShape(8192, KVType.F16, 0, 4, 512)
-    planned = plan(model_8b(), machine(), Wishes(), exact=exact(shape, 200 * MIB))
+    planned = plan(model_8b(), machine(), Wishes(), exact=exact(SHAPE, 200 * MIB))
     assert planned.is_exact
     assert planned.compute_bytes == 200 * MIB
 
 
 def test_sizes_of_another_shape_are_corrected_by_them() -> None:
     facts, wishes = model_8b(), Wishes(n_ctx=16_384)
-    found = exact(LoadShape(8192, KVType.F16, 0, 4, 512), 200 * MIB)
+    found = exact(SHAPE, 200 * MIB)
     planned = plan(facts, machine(), wishes, exact=found)
     grown = plan(facts, machine(), wishes).compute_bytes - plan(facts, machine(), Wishes()).compute_bytes
     assert not planned.is_exact
@@ -71,7 +72,7 @@ def test_sizes_of_another_shape_are_corrected_by_them() -> None:
 
 @pytest.mark.parametrize("devices", [("CPU",) * 20, ("CUDA9",) * 33])
 def test_sizes_of_another_model_or_machine_are_not_taken(devices: tuple[str, ...]) -> None:
-    found = ExactSizes(LoadShape(8192, KVType.F16, 0, 4, 512), devices, GIB, {"CPU": 200 * MIB})
+    found = ExactSizes(SHAPE, devices, GIB, {"CPU": 200 * MIB})
     assert plan(model_8b(), machine(), Wishes(), exact=found) == plan(model_8b(), machine(), Wishes())
 
 
@@ -80,7 +81,7 @@ def test_cache_that_cannot_be_counted_is_corrected_too() -> None:
     assert any(
         "takes more than can be counted" in reason for reason in plan(facts, machine(), Wishes()).reasons
     )
-    found = exact(LoadShape(8192, KVType.F16, 0, 4, 512), 200 * MIB, kv_bytes=3 * GIB // 2)
+    found = exact(SHAPE, 200 * MIB, kv_bytes=3 * GIB // 2)
     planned = plan(facts, machine(), Wishes(n_ctx=16_384), exact=found)
     assert planned.kv_bytes == 3 * GIB
     assert not any("can be counted" in reason for reason in planned.reasons)

@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 from engine.models import library_folders
-from engine.models.library_folders import MAX_DEPTH, FoundModel, SkippedFolder, find_models
+from engine.models.library_folders import (
+    MAX_DEPTH,
+    FoundModel,
+    SkippedFolder,
+    files_of,
+    find_models,
+    model_at,
+)
 from tests.generated_models import write_part
 
 
@@ -139,3 +146,36 @@ def test_number_of_folders_is_bounded_and_said(tmp_path: Path, monkeypatch: pyte
         _touch(tmp_path / "many" / str(number) / "m.gguf")
     (skipped,) = _skipped(tmp_path / "many")
     assert skipped.reason == "many and others hold over 10 folders: choose a smaller one."
+
+
+def test_a_file_that_several_links_lead_to_is_one_model(tmp_path: Path) -> None:
+    blob = _touch(tmp_path / "blobs" / "abc")
+    for revision in ("one", "two"):
+        link = tmp_path / "snapshots" / revision / "m.gguf"
+        link.parent.mkdir(parents=True)
+        link.symlink_to(blob)
+    assert _paths(tmp_path) == [tmp_path / "snapshots" / "one" / "m.gguf"]
+
+
+def test_a_cache_without_links_lists_each_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "symlink", lambda *_: (_ for _ in ()).throw(OSError("not here")))
+    paths = [_touch(tmp_path / "snapshots" / name / "m.gguf") for name in ("one", "two")]
+    assert _paths(tmp_path) == paths
+
+
+def test_what_is_being_downloaded_is_not_listed(tmp_path: Path) -> None:
+    _touch(tmp_path / ".downloads" / "m.gguf")
+    path = _touch(tmp_path / "org" / "m.gguf")
+    assert _paths(tmp_path) == [path]
+
+
+def test_the_files_of_a_split_model_are_its_own_parts_alone(tmp_path: Path) -> None:
+    parts = tuple(write_part(tmp_path, number, n_parts=3) for number in (1, 3))
+    write_part(tmp_path, 1, n_parts=2)
+    write_part(tmp_path, 1, n_parts=3, name="other")
+    single = _touch(tmp_path / "single.gguf")
+    assert files_of(parts[0]) == parts
+    assert files_of(single) == (single,)
+    assert files_of(tmp_path / "gone.gguf") == ()
+    assert model_at(parts[1]).path == parts[0]
+    assert model_at(tmp_path / "gone" / "m.gguf") == FoundModel(tmp_path / "gone" / "m.gguf", 0, 0)

@@ -1,0 +1,1 @@
+"""Tests of what the Hub says; the real `huggingface_hub` asks a fake one on loopback."""
