@@ -12,10 +12,14 @@ import multiprocessing
 import os
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import argparse
+
     from app.cli.arguments import ChatOptions
+    from app.cli.bench_arguments import BenchOptions
     from app.cli.endure_arguments import EndureOptions
     from app.cli.plan_arguments import PlanOptions
 
@@ -26,6 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run Weir with `argv` (without the program's name; None takes the process's own)."""
     multiprocessing.freeze_support()
     from app.cli.arguments import build_parser, chat_options
+    from app.cli.bench_arguments import bench_options
     from app.cli.endure_arguments import endure_options
     from app.cli.plan_arguments import plan_options
     from engine.errors import BadRequest
@@ -34,21 +39,26 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
     parser = build_parser()
     arguments = parser.parse_args(argv)
-    if arguments.command == "doctor":
-        return _in_terminal(lambda: _doctor(arguments.as_json, arguments.bandwidth))
-    if arguments.command == "inspect":
-        return _in_terminal(lambda: _inspect(arguments.file, arguments.as_json))
-    if arguments.command == "plan":
-        return _in_terminal(lambda: _plan(plan_options(arguments)))
-    if arguments.command == "chat":
-        try:
-            options = chat_options(arguments)
-        except BadRequest as error:
-            parser.exit(2, f"weir chat: {error}\n")
-        return _in_terminal(lambda: _chat(options))
-    if arguments.command == "endure":
-        return _in_terminal(lambda: _endure(endure_options(arguments)))
-    return _open_window()
+    command: Callable[[], int] | None = None
+    try:
+        match arguments.command:
+            case "doctor":
+                command = partial(_doctor, arguments.as_json, arguments.bandwidth)
+            case "inspect":
+                command = partial(_inspect, arguments.file, arguments.as_json)
+            case "plan":
+                command = partial(_plan, plan_options(arguments))
+            case "search" | "pull" | "models" | "rm":
+                command = partial(_library, arguments)
+            case "chat":
+                command = partial(_chat, chat_options(arguments))
+            case "bench":
+                command = partial(_bench, bench_options(arguments))
+            case "endure":
+                command = partial(_endure, endure_options(arguments))
+    except BadRequest as error:
+        parser.exit(2, f"weir {arguments.command}: {error}\n")
+    return _in_terminal(command) if command else _open_window()
 
 
 def _open_window() -> int:
@@ -94,6 +104,12 @@ def _endure(options: EndureOptions) -> int:
     return run_endure(options)
 
 
+def _bench(options: BenchOptions) -> int:
+    from app.cli.bench import run_bench
+
+    return run_bench(options)
+
+
 def _inspect(path: str, as_json: bool) -> int:
     from app.cli.inspect import run_inspect
 
@@ -110,6 +126,25 @@ def _doctor(as_json: bool, measures: bool) -> int:
     from app.cli.doctor import run_doctor
 
     return run_doctor(as_json, measures)
+
+
+def _library(arguments: argparse.Namespace) -> int:
+    """What finds, fetches, lists and deletes models."""
+    if arguments.command == "search":
+        from app.cli.search import run_search
+        from app.cli.search_arguments import search_options
+
+        return run_search(search_options(arguments))
+    if arguments.command == "pull":
+        from app.cli.pull import run_pull
+        from app.cli.pull_arguments import pull_options
+
+        return run_pull(pull_options(arguments))
+    from app.cli.models import run_models, run_rm
+
+    if arguments.command == "models":
+        return run_models(arguments.folders, arguments.as_json)
+    return run_rm(arguments.name, arguments.as_json, arguments.is_sure)
 
 
 def _in_terminal(command: Callable[[], int]) -> int:

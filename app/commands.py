@@ -63,7 +63,7 @@ class Commands:
         window, pages = self._weir.window, self._weir.pages
         return {
             "message_field": lambda: window.show_page(None),
-            "stop": window.composer.escape,
+            "stop": self._stop,
             "attach": window.composer.choose_files,
             "newest": window.transcript.scroll_to_end,
             "memory": window.memory.toggle,
@@ -74,6 +74,7 @@ class Commands:
             "rename": window.sidebar.rename_chosen,
             "next_chat": lambda: window.sidebar.open_neighbour(1),
             "previous_chat": lambda: window.sidebar.open_neighbour(-1),
+            "models": pages.open_models,
             "settings": pages.open_settings,
             "shortcuts": pages.open_shortcuts,
             "quit": self._quit,
@@ -106,8 +107,17 @@ class Commands:
 
         return [
             (PaletteCommand("chat_options", _tr("This chat's options")), pages.open_chat_options),
+            (PaletteCommand("benchmarks", _tr("Measure how fast models are here")), pages.open_benchmarks),
             (PaletteCommand("endurance", _tr("Measure how the model holds out")), pages.open_endurance),
             (PaletteCommand("open_file", _tr("Open a model file")), window.model_bar.open_file),
+            (
+                PaletteCommand(
+                    "cancel_loading",
+                    _tr("Cancel loading the model"),
+                    unavailable_because="" if self._weir.loader.loading else _tr("no model is being loaded"),
+                ),
+                self._weir.loader.cancel_loading,
+            ),
             (
                 PaletteCommand("export_markdown", _tr("Export this chat as Markdown"), group=export),
                 write(ChatFormat.MARKDOWN, whole=False),
@@ -200,6 +210,15 @@ class Commands:
 
     def _open_palette(self) -> None:
         self._weir.window.palette_of_commands.open(self.offers(), self._weir.chats.chats())
+
+    def _stop(self) -> None:
+        """Leave an edit, or else stop the reply, or else the model that is being loaded."""
+        composer, chats = self._weir.window.composer, self._weir.open
+        is_at_work = not composer.editing.isHidden() or (chats and chats.controller.running)
+        if self._weir.loader.loading and not is_at_work:
+            self._weir.loader.cancel_loading()
+        else:
+            composer.escape()
 
     def _quit(self) -> None:
         self._weir.window.close()

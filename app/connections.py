@@ -5,6 +5,7 @@ Each function connects one theme, once. Nothing is decided here.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QApplication
@@ -50,7 +51,8 @@ def connect_model(weir: Weir) -> None:
     weir.preferences.notice.connect(window.banner.add)
     weir.preferences.changed.connect(lambda _settings: show_model(weir))
     weir.options.notice.connect(window.banner.add)
-    window.model_bar.model_chosen.connect(lambda path: _choose(weir, path))
+    window.model_bar.model_chosen.connect(weir.pages.choose_model)
+    window.model_bar.models_requested.connect(weir.pages.open_models)
     window.model_bar.cancel_requested.connect(loader.cancel_loading)
     if weir.plans:
         loader.guard = weir.plans.look
@@ -133,7 +135,8 @@ def _connect_composer(weir: Weir, open_chats: OpenChats) -> None:
     composer.send_requested.connect(controller.send)
     composer.stop_requested.connect(controller.stop)
     composer.cancel_edit_requested.connect(controller.cancel_edit)
-    composer.files_offered.connect(lambda paths: attachments.add(controller.open_chat_id, paths))
+    composer.files_offered.connect(lambda paths: _take_files(weir, open_chats, paths))
+    window.files_dropped.connect(lambda paths: _take_files(weir, open_chats, paths))
     composer.text_offered.connect(lambda text: attachments.add_text(controller.open_chat_id, text))
     composer.attachment_removed.connect(lambda item: attachments.remove(controller.open_chat_id, item))
     window.empty.example_chosen.connect(controller.send_example)
@@ -156,14 +159,14 @@ def _connect_messages(weir: Weir, open_chats: OpenChats) -> None:
     messages.delete_requested.connect(branches.take_out)
 
 
-def _choose(weir: Weir, path: str) -> None:
-    weir.window.banner.clear_general()
-    if weir.plans:
-        weir.pages.open_load_plan(path)
-    elif weir.open:
-        weir.open.options.load_for(weir.open.controller.open_chat_id, path)
-    else:
-        weir.loader.load(path)
+def _take_files(weir: Weir, open_chats: OpenChats, paths: list[str]) -> None:
+    """Models go to the library, everything else with the next message."""
+    models = [path for path in paths if path.lower().endswith(".gguf")]
+    if models:
+        weir.pages.open_models()
+        weir.pages.models.offer_files([Path(path) for path in models])
+    if others := [path for path in paths if path not in models]:
+        open_chats.attachments.add(open_chats.controller.open_chat_id, others)
 
 
 # --- what is shown --------------------------------------------------------------------------------
@@ -261,6 +264,8 @@ def act(weir: Weir, action: NoticeAction) -> None:
             weir.loader.load_again()
         case NoticeAction.SHOW_PLAN if weir.loader.last_asked:
             weir.pages.open_load_plan(*weir.loader.last_asked)
+        case NoticeAction.STOP_BENCHMARK:
+            weir.pages.benchmarks.stop()
         case NoticeAction.CHOOSE_MODEL:
             weir.window.model_bar.open_menu()
         case NoticeAction.GO_ON_ENDLESS if open_chats:

@@ -6,6 +6,7 @@ knows nothing about widgets.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from app.data.chat_reader import open_chat_reader
@@ -20,6 +21,7 @@ from app.services.chat_files import ChatFiles
 from app.services.chat_list import ChatList
 from app.services.chat_options import ChatOptionsService
 from app.services.model_loader import ModelLoader
+from app.services.notice import Notice
 from app.services.pins import Pins
 from app.services.preferences import Preferences
 from app.services.search import Search
@@ -39,10 +41,12 @@ class OpenChats:
         *,
         chats: ChatListItemModel,
         transcript: TranscriptItemModel,
+        hold: Callable[[], Notice | None] = lambda: None,
     ) -> None:
+        """`hold`: why the engine must not be asked now; see `Answering`."""
         self.store = store
         self.options = ChatOptionsService(store, preferences, loader)
-        self.answering = Answering(store, loader, self.options)
+        self.answering = Answering(store, loader, self.options, hold)
         self.attachments = Attachments()
         self.counts = TokenCounts(loader)
         self.branches = Branches(store, self.answering, transcript)

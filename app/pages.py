@@ -6,9 +6,14 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QWidget
 
+from app.benchmark_pages import BenchmarkPages
 from app.data.settings import LoadSettings
+from app.model_pages import ModelPages
 from app.open_chats import OpenChats
+from app.services.engine_bridge import ClientFactory
+from app.services.notice import Notice
 from app.services.plan_result import PlanResult
+from engine.errors import KnownError
 from engine.protocol import ModelInfo
 
 if TYPE_CHECKING:
@@ -23,7 +28,7 @@ if TYPE_CHECKING:
 class Pages:
     """Owns the pages."""
 
-    def __init__(self, weir: Weir) -> None:
+    def __init__(self, weir: Weir, make_client: ClientFactory) -> None:
         self._weir = weir
         self._open: OpenChats | None = None
         self.endurance: EndurancePage | None = None
@@ -31,18 +36,41 @@ class Pages:
         self.chat_options: ChatOptionsPanel | None = None
         self.shortcuts: ShortcutsPage | None = None
         self.load_plan: LoadPlanPage | None = None
+        self.models = ModelPages(weir, self.choose_model, self._close)
+        self.benchmarks = BenchmarkPages(weir, make_client, self._close)
         weir.window.sidebar.page_requested.connect(self.open)
 
     def connect_chats(self, open_chats: OpenChats) -> None:
         """The chats are open: from now on one of them can have options."""
         self._open = open_chats
         open_chats.controller.chat_opened.connect(self._show_chat)
+        self.benchmarks.connect_chats(open_chats)
 
     def open(self, name: str) -> None:
-        """Show the page "endurance", "settings" or "shortcuts"."""
-        {"endurance": self.open_endurance, "settings": self.open_settings, "shortcuts": self.open_shortcuts}[
-            name
-        ]()
+        """Show the page "models", "benchmarks", "endurance", "settings" or "shortcuts"."""
+        {
+            "models": self.open_models,
+            "benchmarks": self.open_benchmarks,
+            "endurance": self.open_endurance,
+            "settings": self.open_settings,
+            "shortcuts": self.open_shortcuts,
+        }[name]()
+
+    def open_models(self) -> None:
+        """What is installed, what could be, and what is on its way."""
+        try:
+            self._show(self.models.page, "models")
+        except KnownError as error:  # there is no folder to keep models in
+            self._weir.window.banner.add(Notice(str(error)))
+
+    def open_benchmarks(self) -> None:
+        """How fast models are here."""
+        if self._weir.plans is None:
+            return
+        try:
+            self._show(self.benchmarks.page, "benchmarks")
+        except KnownError as error:
+            self._weir.window.banner.add(Notice(str(error)))
 
     def open_endurance(self) -> None:
         """How the model holds out over a long text."""
@@ -87,6 +115,18 @@ class Pages:
             self.shortcuts = ShortcutsPage()
             self.shortcuts.closed.connect(self._close)
         self._show(self.shortcuts, "shortcuts")
+
+    def choose_model(self, path: str) -> None:
+        """Let the model at `path` answer, after a look at what it needs."""
+        self._weir.window.banner.clear_general()
+        if self._weir.plans:
+            self.open_load_plan(path)
+            return
+        self._close()
+        if self._open:
+            self._open.options.load_for(self._chat_id, path)
+        else:
+            self._weir.loader.load(path)
 
     def open_load_plan(self, path: str, how: LoadSettings | None = None) -> None:
         """What the model at `path` needs, before it is loaded; `how` None is as the open chat wants it."""

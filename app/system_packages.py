@@ -38,6 +38,14 @@ _TOOLS: dict[str, dict[str, str]] = {
         "brew": "gcc",
         "winget": _BUILD_TOOLS,
     },
+    "CMake": {
+        "apt-get": "cmake",
+        "dnf": "cmake",
+        "zypper": "cmake",
+        "pacman": "cmake",
+        "brew": "cmake",
+        "winget": "Kitware.CMake",
+    },
     "Python venv module": {
         "apt-get": f"python{sys.version_info.major}.{sys.version_info.minor}-venv",
         "dnf": "python3",

@@ -43,6 +43,9 @@ from engine.models.starter import starter_model_path
 CLOSING_S = 1.5
 """How long closing waits for the engine's process to end."""
 
+AFTER_START_MS = 3000
+"""When the first model is likely to be loaded, so that what follows takes nothing from its start."""
+
 
 class Weir:
     """All objects of the running program."""
@@ -51,7 +54,8 @@ class Weir:
         self, make_client: ClientFactory, starter: Path | None, sources: PlanSources | None = None
     ) -> None:
         """Without `sources` models are loaded unseen. Raises KnownError when Weir has no folder."""
-        self._starter = str(starter) if starter else None
+        self.starter = str(starter) if starter else None
+        self.sources = sources
         self.database = database_path()
         settings_store = SettingsStore(settings_path())
         settings, self._settings_notice = settings_store.load()
@@ -65,7 +69,10 @@ class Weir:
         if sources:
             self.plans = LoadPlans(sources, self.loader, self.history)
             self.calibrations = Calibrations(
-                sources, self.loader, self.plans, lambda: self.endurance.current is not None
+                sources,
+                self.loader,
+                self.plans,
+                lambda: self.endurance.current is not None or self.pages.benchmarks.running,
             )
         self.chats = ChatListItemModel()
         self.transcript = TranscriptItemModel()
@@ -74,7 +81,7 @@ class Weir:
         self.window.sidebar.set_collapsed(settings.sidebar_collapsed)
         self.opening = ChatOpening(self.window)
         self.open: OpenChats | None = None
-        self.pages = Pages(self)
+        self.pages = Pages(self, make_client)
         self.commands = Commands(self)
         connections.connect_model(self)
         connections.connect_gauges(self)
@@ -89,12 +96,23 @@ class Weir:
         if not self.window.isVisible():
             return  # closed again already
         # The engine first: its process needs longest until it is ready.
-        self.loader.load_first(self._starter)
+        self.loader.load_first(self.starter)
         self.opening.rescuing.connect(self._on_rescuing)
         self.opening.failed.connect(self._on_not_opened)
         self.opening.opened.connect(self._use)
         self.opening.open(self.database)
         on_started()
+        QTimer.singleShot(AFTER_START_MS, self.window, self._go_on)
+
+    def _go_on(self) -> None:
+        """What nobody waits for."""
+        if not self.window.isVisible():
+            return
+        try:
+            self.pages.models.go_on()
+            self.pages.models.propose()
+        except KnownError as error:
+            self._tell(str(error))
 
     def _on_rescuing(self) -> None:
         self.window.composer.setEnabled(False)
@@ -121,6 +139,7 @@ class Weir:
             self.preferences,
             chats=self.chats,
             transcript=self.transcript,
+            hold=self.pages.benchmarks.hold,
         )
         connections.connect_chats(self, self.open)
         typed_meanwhile = self.window.composer.text()
@@ -142,6 +161,8 @@ class Weir:
             self.plans.close()
         if self.calibrations:
             self.calibrations.close()
+        self.pages.models.close()
+        self.pages.benchmarks.close()
         if self.open:
             self.open.close()
         self.loader.close(CLOSING_S)

@@ -161,7 +161,7 @@ def _serve(connection: Connection, stderr_path: str) -> None:
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
     from engine.worker import serve
 
-    serve(connection, stderr_path)
+    serve(connection, stderr_path, EngineClient)
 
 
 def probe_backend() -> BackendReport:

@@ -12,6 +12,7 @@ import os
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
 from pathlib import Path
 
 from engine.errors import WeirError
@@ -20,11 +21,14 @@ from engine.memory.memory_plan import ExactSizes, LoadShape
 _SPAWN = multiprocessing.get_context("spawn")
 # Some memory is taken for each cell even so, 48 bytes: a context of 2,147,483,647 would take 100 GB.
 _MAX_N_CTX = 2**22
+_SECONDS_TO_END = 1.0
+# SIGABRT, SIGSEGV, SIGBUS, SIGFPE and SIGILL; on Windows an access violation, a fail-fast and abort().
+_CRASHES = frozenset({-6, -11, -7, -10, -8, -4, 0xC0000005, 0xC0000409, 3})
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """llama.cpp does not take the file; `reason` is a sentence."""
+    """llama.cpp does not take the file, or dies of it; `reason` is a sentence."""
 
     reason: str
 
@@ -46,13 +50,24 @@ def try_out(path: Path, shape: LoadShape, timeout_s: float = 20.0) -> ExactSizes
     theirs.close()
     found: ExactSizes | Refused | None = None
     try:
-        with suppress(EOFError, OSError):
+        with suppress(OSError):
             found = ours.recv() if ours.poll(timeout_s) else None
+    except EOFError:
+        found = _crashed(process, path)
     finally:
         process.kill()
         process.join()
         ours.close()
     return found
+
+
+def _crashed(process: SpawnProcess, path: Path) -> Refused | None:
+    """It ended without an answer. Of a broken file llama.cpp aborts; what else ended it says nothing."""
+    process.join(_SECONDS_TO_END)
+    if process.exitcode not in _CRASHES:
+        return None
+    advice = "It is not loaded: download it again, or take another file of this model."
+    return Refused(f"llama.cpp crashed on {path.name}. {advice}")
 
 
 def _measure(connection: Connection, path: str, shape: LoadShape) -> None:

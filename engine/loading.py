@@ -26,7 +26,7 @@ from engine.llama.buffers import by_device
 from engine.llama.context import Batch, Context, ContextParams, context_params
 from engine.llama.model import Model
 from engine.memory.load_options import Settled, settle
-from engine.memory.memory_plan import UNKNOWN_N_CTX_TRAIN, LoadShape, Wishes, default_n_ctx
+from engine.memory.memory_plan import LoadShape, Wishes, default_n_ctx, said_n_ctx_train, trained_n_ctx
 from engine.models.gguf_header import GGUFHeader, read_header
 from engine.models.gguf_metadata import ArrayValue
 from engine.models.model_facts import facts_of
@@ -154,13 +154,19 @@ def _context_params(command: LoadModel, options: EffectiveOptions, model: Model)
 
 
 def check_n_ctx(n_ctx: int, model: Model) -> None:
-    """Raises BadRequest unless `model` was trained for so many tokens."""
-    n_ctx_train = model.n_ctx_train or UNKNOWN_N_CTX_TRAIN
-    if not 0 < n_ctx <= n_ctx_train:
+    """Raises BadRequest unless `model` was trained, as far as is known, for so many tokens."""
+    n_ctx_train = trained_n_ctx(model.n_ctx_train)
+    if 0 < n_ctx <= n_ctx_train:
+        return
+    if said_n_ctx_train(model.n_ctx_train) is None:
         raise BadRequest(
-            f"The context must be between 1 and {n_ctx_train:,} tokens, which is what "
-            f"{model.path.name} was trained for; {n_ctx:,} is not."
+            f"{model.path.name} can have a context of 1 to {n_ctx_train:,} tokens, not {n_ctx:,}: "
+            f"its file does not say what it was trained for; {n_ctx_train:,} is taken."
         )
+    raise BadRequest(
+        f"The context must be between 1 and {n_ctx_train:,} tokens, which is what "
+        f"{model.path.name} was trained for; {n_ctx:,} is not."
+    )
 
 
 def count_threads(asked: int | None) -> int:

@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from multiprocessing.connection import Connection
+from typing import TYPE_CHECKING
 
 import psutil
 
@@ -25,6 +26,7 @@ from engine.llama import backend
 from engine.loading import LoadedModel, load
 from engine.outbox import Outbox
 from engine.protocol import (
+    Bench,
     Cancel,
     Command,
     CountTokens,
@@ -40,12 +42,18 @@ from engine.protocol import (
     Shutdown,
 )
 
+if TYPE_CHECKING:
+    from engine.measure.bench_chat import ClientFactory
+
 _GAUGE_SECONDS = 0.25
 _IDLE_GAUGE_SECONDS = 2.0
 
 
-def serve(connection: Connection, stderr_path: str) -> None:
-    """Run the worker until `Shutdown` or the parent's death."""
+def serve(connection: Connection, stderr_path: str, make_client: ClientFactory) -> None:
+    """Run the worker until `Shutdown` or the parent's death.
+
+    `make_client` starts another worker: a benchmark measures a chat from outside.
+    """
     _write_output_to(stderr_path)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is the front end's to understand
     # Asked for by whoever plans the load, who would need a process of its own for it otherwise.
@@ -60,6 +68,10 @@ def serve(connection: Connection, stderr_path: str) -> None:
 
             # Cancel and Shutdown are all that can come, and either ends the run.
             endure(first, outbox.put, is_cancelled=lambda: not commands.empty())
+        if isinstance(first, Bench):
+            from engine.measure.bench import bench
+
+            bench(first, outbox.put, is_cancelled=lambda: not commands.empty(), make_client=make_client)
         if not isinstance(first, LoadModel):
             return
         loaded = load(first, outbox.put)

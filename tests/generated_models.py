@@ -46,7 +46,11 @@ def write_part(folder: Path, number: int, *, n_parts: int = 2, tensor: bytes = b
     """Part `number` as llama-gguf-split writes it: only the first one names the architecture."""
     entries = [raw.uint32_entry(b"split.no", number - 1), raw.uint32_entry(b"split.count", n_parts)]
     if number == 1:
-        entries += [raw.ARCHITECTURE, raw.uint32_entry(b"llama.block_count", 2)]
+        entries += [
+            raw.ARCHITECTURE,
+            raw.uint32_entry(b"llama.block_count", 2),
+            raw.uint32_entry(b"llama.attention.head_count", 2),
+        ]
     head = raw.header(bool(tensor), len(entries)) + b"".join(entries)
     if tensor:
         head += raw.tensor_entry(tensor, (8,))

@@ -8,7 +8,7 @@ so the reader's tests cannot agree with it by accident.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -156,8 +156,27 @@ def _with_field(tokenizer: TokenizerFields, key: str, field: TokenizerField | No
     return TokenizerFields(others if field is None else (*others, field))
 
 
-def write_network(path: Path, network: Network, tokenizer: TokenizerFields) -> Path:
-    """Any `network` with this tokenizer, as one file."""
+def write_rearranged(path: Path, tokenizer: TokenizerFields, *, seed: int = 0) -> Path:
+    """A `llama` of 8 layers with 7 MB of matrices in Q4_0, which llama.cpp rearranges for the processor."""
+    plain = synthetic_models.llama(tokenizer.n_vocab, n_layers=8, n_ctx_train=2048, seed=seed)
+    weights, width, n_inner = synthetic_models.Weights(seed), synthetic_models.EMBEDDING, 8192
+    wide = {
+        f"blk.{layer}.ffn_{name}.weight": weights.matrix32(*shape)
+        for layer in range(8)
+        for name, shape in (("up", (n_inner, width)), ("gate", (n_inner, width)), ("down", (width, n_inner)))
+    }
+    settings = {**plain.settings, "feed_forward_length": n_inner}
+    network = Network(plain.architecture, settings, {**plain.tensors, **wide})
+    return write_network(path, network, tokenizer, dict.fromkeys(wide, gguf.GGMLQuantizationType.Q4_0))
+
+
+def write_network(
+    path: Path,
+    network: Network,
+    tokenizer: TokenizerFields,
+    quantized: Mapping[str, gguf.GGMLQuantizationType] | None = None,
+) -> Path:
+    """Any `network` with this tokenizer, as one file; `quantized`: the types of tensors that get another."""
     writer = gguf.GGUFWriter(path, network.architecture)
     writer.add_name(path.stem)
     for name, setting in network.settings.items():
@@ -170,7 +189,8 @@ def write_network(path: Path, network: Network, tokenizer: TokenizerFields) -> P
     for field in tokenizer.fields:
         writer.add_key_value(field.key, field.value, field.value_type, sub_type=field.item_type)
     for name, tensor in network.tensors.items():
-        writer.add_tensor(name, tensor)
+        kind = (quantized or {}).get(name)
+        writer.add_tensor(name, tensor if kind is None else gguf.quantize(tensor, kind), raw_dtype=kind)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

@@ -10,9 +10,11 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass, field
 
-from app.cli import plan_arguments
+from app.cli import models_arguments, plan_arguments, pull_arguments, search_arguments
+from app.cli.bench_arguments import DESCRIPTION as BENCH_DESCRIPTION
+from app.cli.bench_arguments import add_bench
 from app.cli.endure_arguments import DESCRIPTION, add_endure
-from app.cli.load_arguments import add_load_options, load_options
+from app.cli.load_arguments import add_load_options, kv_type, load_options, whole
 from app.data.message_text import clean_text
 from engine.errors import BadRequest
 from engine.protocol import (
@@ -68,22 +70,39 @@ def build_parser() -> argparse.ArgumentParser:
         prog="weir", description="Chat with a model on your own machine. Without a command: the window."
     )
     parser.add_argument("--version", action="version", version=f"weir {VERSION}")
-    commands = parser.add_subparsers(dest="command", metavar="{chat,endure,inspect,plan,doctor}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     _add_chat(commands.add_parser("chat", help="chat in the terminal", description=_CHAT_DESCRIPTION))
     endure = commands.add_parser("endure", help="prove endless chat on a long text", description=DESCRIPTION)
     add_endure(endure, _positive)
+    add_bench(commands.add_parser("bench", help="measure how fast models are", description=BENCH_DESCRIPTION))
     inspect = commands.add_parser("inspect", help="show what a model file is and what it will keep in memory")
     inspect.add_argument("file", metavar="FILE", help="a GGUF file; of a split model the first part")
     inspect.add_argument("--json", action="store_true", dest="as_json", help="one JSON object")
     words = plan_arguments.DESCRIPTION
     plan = commands.add_parser("plan", help="tell whether a model will run here", description=words)
     plan_arguments.add_plan(plan, _positive)
+    _add_library(commands)
     doctor = commands.add_parser("doctor", help="show versions, devices and what is missing")
     doctor.add_argument("--json", action="store_true", dest="as_json", help="one JSON object")
     doctor.add_argument(
         "--bandwidth", action="store_true", help="measure how fast memory is read, and keep it"
     )
     return parser
+
+
+def _add_library(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """What finds, fetches, lists and deletes models."""
+    search = commands.add_parser(
+        "search", help="find models on Hugging Face", description=search_arguments.DESCRIPTION
+    )
+    search_arguments.add_search(search, _positive)
+    pull = commands.add_parser(
+        "pull", help="download a model from Hugging Face", description=pull_arguments.DESCRIPTION
+    )
+    pull_arguments.add_pull(pull)
+    models_arguments.add_models(commands.add_parser("models", help="list the models that are there"))
+    rm = commands.add_parser("rm", help="delete a model", description=models_arguments.RM_DESCRIPTION)
+    models_arguments.add_rm(rm)
 
 
 _CHAT_DESCRIPTION = "Each line of standard input is one message of one chat; blank lines are skipped."
@@ -157,21 +176,18 @@ def _add_cache(chat: argparse.ArgumentParser) -> None:
     )
     chat.add_argument(
         "--kv-type",
-        choices=[kv_type.value for kv_type in KVType],
-        default=KVType.F16.value,
-        help=f"how the KV cache is stored (default {KVType.F16})",
+        type=kv_type,
+        default=KVType.F16,
+        metavar="NAME",
+        help=f"{', '.join(KVType)}: how the KV cache is stored (default {KVType.F16})",
     )
 
 
 def _positive(text: str) -> int:
-    number = int(text)
+    number = whole(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"must be 1 or more, not {number}")
     return number
-
-
-# argparse names the type in its message for words that are no number at all.
-_positive.__name__ = "number"
 
 
 def chat_options(arguments: argparse.Namespace) -> ChatOptions:
@@ -206,7 +222,7 @@ def chat_options(arguments: argparse.Namespace) -> ChatOptions:
         stop=tuple(clean_text(text) for text in arguments.stop),
         ignore_eos=arguments.ignore_eos,
         cache=cache,
-        kv_type=KVType(arguments.kv_type),
+        kv_type=arguments.kv_type,
         n_gpu_layers=arguments.gpu_layers,
         load_options=load_options(arguments),
         as_json=arguments.as_json,

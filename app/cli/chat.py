@@ -16,6 +16,7 @@ from pathlib import Path
 from app.cli.arguments import ChatOptions
 from app.cli.chat_session import ChatSession, EngineFactory
 from app.cli.interrupts import INTERRUPTED, first_interrupt_calls
+from app.cli.learning_output import LearningOutput
 from app.cli.output import JsonOutput, Output, PlainOutput
 from app.data.paths import settings_path
 from app.data.settings import SettingsStore
@@ -43,7 +44,7 @@ def _chat(options: ChatOptions, output: Output, make_engine: EngineFactory) -> i
     except ModelFileError as error:
         output.show(Failed(None, ErrorReport(ErrorCode.MODEL_FILE, str(error))))
         return 1
-    session = ChatSession(options.load_command(path), options, output, make_engine)
+    session = ChatSession(options.load_command(path), options, LearningOutput(output), make_engine)
     is_terminal = sys.stdin is not None and sys.stdin.isatty()
     with contextlib.closing(session):
         if not session.load():

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from app.cli.arguments import ChatOptions
+from app.cli.last_words import cause_in_words
 from app.cli.output import Output
 from engine.errors import EngineGone
 from engine.protocol import (
@@ -96,7 +97,7 @@ class ChatSession:
                 case Failed():
                     return self._load_failed(event.error)
                 case EngineDied():
-                    return self._load_failed(self._died_loading(_cause(event)))
+                    return self._load_failed(self._died_loading(cause_in_words(event)))
                 case Cancel():
                     raise KeyboardInterrupt
                 case _:
@@ -142,7 +143,7 @@ class ChatSession:
                     self.exit_code = 1
                     return None
                 case EngineDied():
-                    return self._engine_died(request, text, _cause(event))
+                    return self._engine_died(request, text, cause_in_words(event))
                 case Cancel():
                     self._send_cancel(event)
                 case _:
@@ -255,7 +256,3 @@ class ChatSession:
                 event = self._events.get(timeout=_WAIT_S)
                 if not isinstance(event, Gauges):
                     return event
-
-
-def _cause(event: EngineDied) -> str:
-    return event.cause or f"exit code {event.exit_code}"

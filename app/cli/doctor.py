@@ -22,9 +22,10 @@ from app.data.paths import bandwidth_path, data_dir
 from app.display import display_problem
 from engine.client import probe_backend
 from engine.errors import KnownError
-from engine.memory.bandwidth import BandwidthStore, measure_bandwidth, with_bandwidth
+from engine.memory.bandwidth import BandwidthStore, with_bandwidth
 from engine.memory.hardware import BandwidthSource, Device, Hardware, read_hardware
 from engine.models.starter import starter_model_path
+from engine.processor_speed import measure_processor
 from engine.protocol import BackendReport
 from engine.version import VERSION
 
@@ -99,8 +100,7 @@ def examine(probe: Callable[[], BackendReport] = probe_backend, measures: bool =
     backend = _unless_known_error(probe, problems)
     hardware = read_hardware(() if backend is None else backend.devices)
     folder = _unless_known_error(data_dir, problems)
-    if folder is not None:
-        hardware = _with_bandwidth(hardware, measures)
+    hardware = _with_bandwidth(hardware, measures, can_keep=folder is not None)
     return DoctorReport(
         weir=VERSION,
         python=f"{platform.python_version()} ({sys.executable})",
@@ -120,11 +120,11 @@ def examine(probe: Callable[[], BackendReport] = probe_backend, measures: bool =
     )
 
 
-def _with_bandwidth(hardware: Hardware, measures: bool) -> Hardware:
-    store = BandwidthStore(bandwidth_path())
-    bandwidth = measure_bandwidth(hardware) if measures else store.stored(hardware)
-    if measures and bandwidth is not None:
-        store.keep(hardware, bandwidth)
+def _with_bandwidth(hardware: Hardware, measures: bool, can_keep: bool) -> Hardware:
+    bandwidth = measure_processor(hardware) if measures else None
+    if can_keep:
+        store = BandwidthStore(bandwidth_path())
+        bandwidth = store.keep(hardware, bandwidth) if bandwidth else store.stored(hardware)
     return with_bandwidth(hardware, bandwidth)
 
 
@@ -157,7 +157,8 @@ def _rows(report: DoctorReport) -> Iterator[tuple[str, str]]:
         yield "built with", report.backend.system_info.strip()
     for device in report.hardware.devices:
         yield f"device {device.name}", _device(device)
-    yield "RAM", f"{_gib(report.ram_free)} free of {_gib(report.ram_total)}"
+    ram_free = report.ram_free if report.ram_total else None
+    yield "RAM", f"{_gib(ram_free)} free of {_gib(report.ram_total or None)}"
     yield "Swap", _swap(report.hardware)
     yield "CPU", f"{_cores(report.hardware)}, {report.cpu_threads or '?'} threads"
     yield "Data folder", report.data_folder or "cannot be used"
@@ -178,7 +179,7 @@ def _device(device: Device) -> str:
 
 def _bandwidth(device: Device) -> str:
     if device.bandwidth is None or device.bandwidth_source is None:
-        return "bandwidth n/a"
+        return "bandwidth not measured yet (--bandwidth)" if device.kind == "cpu" else "bandwidth n/a"
     return f"{device.bandwidth / 1e9:,.1f} GB/s ({_SOURCES[device.bandwidth_source]})"
 
 

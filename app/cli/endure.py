@@ -19,6 +19,7 @@ from app.cli.chat import choose_model
 from app.cli.chat_session import EngineFactory
 from app.cli.endure_arguments import EndureOptions
 from app.cli.interrupts import INTERRUPTED, first_interrupt_calls
+from app.cli.last_words import cause_in_words
 from app.data.endurance_export import FORMATS
 from engine.errors import EngineGone, ModelFileError
 from engine.protocol import (
@@ -73,7 +74,7 @@ def _run(options: EndureOptions, path: str, progress: Progress, make_engine: Eng
                     progress.note(event.error.message)
                     return 2 if event.error.code is ErrorCode.BAD_REQUEST else 1
                 case EngineDied():
-                    cause = event.cause or f"exit code {event.exit_code}"
+                    cause = cause_in_words(event)
                     progress.note(f"The engine died ({cause}), and nothing was kept. Try another model file.")
                     return 1
                 case _:

@@ -10,6 +10,7 @@ import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from app.cli.load_arguments import kv_type
 from app.data.endurance_export import FORMATS
 from engine.protocol import EnduranceRun, Endure, KVType, Shift
 
@@ -61,7 +62,7 @@ def add_endure(endure: argparse.ArgumentParser, positive: Callable[[str], int]) 
     add("--sinks", type=int, default=default.n_sinks, metavar="N", help="tokens that stay (default 4)")
     add("--policy", choices=[run.value for run in EnduranceRun], default=default.run.value)
     add("--shift", choices=[shift.value for shift in Shift], default=default.shift.value)
-    add("--kv-type", choices=[kv_type.value for kv_type in KVType], default=default.kv_type.value)
+    add("--kv-type", type=kv_type, default=default.kv_type, metavar="NAME", help=", ".join(KVType))
     add("--text", metavar="FILE", help="a text in UTF-8")
     add("--threads", type=positive, metavar="N", help="CPU threads")
     add("-o", "--output", choices=list(FORMATS), default=default.output, help="form (default md)")
@@ -76,7 +77,7 @@ def endure_options(arguments: argparse.Namespace) -> EndureOptions:
         n_sinks=arguments.sinks,
         run=EnduranceRun(arguments.policy),
         shift=Shift(arguments.shift),
-        kv_type=KVType(arguments.kv_type),
+        kv_type=arguments.kv_type,
         text=arguments.text,
         n_threads=arguments.threads,
         output=arguments.output,

@@ -1,24 +1,24 @@
 """`weir inspect`: what a model file is and what it will keep in memory, without loading it.
 
 In: a path. Out: two columns for people or one JSON object, and an exit status: 1 for a file that cannot be
-read or is damaged, with one sentence on standard error. A file that is no chat model is not damaged: it
-is told what it is. This process never loads llama.cpp, and knows nothing about this machine.
+read or is damaged, with one sentence on standard error (and as `error` in the JSON object). A file that is no
+chat model is not damaged: it is told what it is. This process never loads llama.cpp, and knows nothing about
+this machine.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import fields
-from pathlib import Path
 
+from app.cli.model_argument import failed, read_model
 from app.data.message_text import clean_text
 from engine.errors import ModelFileError
 from engine.memory.kv_math import bytes_per_token, can_quantize, kv_sizes
 from engine.models.byte_reader import shown
-from engine.models.model_facts import ModelFacts, ModelKind, read_facts
+from engine.models.model_facts import ModelFacts, ModelKind
 from engine.protocol import KVType
 
 _KIND_WORDS = {
@@ -28,22 +28,18 @@ _KIND_WORDS = {
     ModelKind.PROJECTOR: "projector",
     ModelKind.ADAPTER: "adapter",
     ModelKind.VOCABULARY: "vocabulary without weights",
-    ModelKind.OTHER: "no language model",
+    ModelKind.OTHER: "no chat model",
 }
 # What the JSON object leaves out of the facts: it has these in its own words.
-_LEFT_OUT = ("layers", "tensor_bytes", "layer_bytes")
+_LEFT_OUT = ("layers", "tensor_bytes", "layer_bytes", "rearranged")
 
 
 def run_inspect(path: str, as_json: bool) -> int:
     """Print the facts of the model at `path`; 0, or 1 if it cannot be read."""
-    if Path(path).is_dir():
-        print(f"weir: {shown(path)} is a folder. Name one of the model files in it.", file=sys.stderr)
-        return 1
     try:
-        facts = read_facts(Path(path))
+        facts = read_model(path)
     except ModelFileError as error:
-        print(f"weir: {error}", file=sys.stderr)
-        return 1
+        return failed(str(error), as_json)
     if as_json:
         print(json.dumps(json_fields(facts), allow_nan=False))
         return 0

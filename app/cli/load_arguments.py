@@ -23,11 +23,18 @@ def add_load_options(parser: argparse.ArgumentParser) -> None:
     add(
         "-ctv",
         "--cache-type-v",
-        choices=[kv_type.value for kv_type in KVType],
-        help="how V is stored (default: as --kv-type)",
+        type=kv_type,
+        metavar="NAME",
+        help=f"{', '.join(KVType)}: how V is stored (default: as --kv-type)",
     )
     add("-b", "--batch-size", type=_batch, metavar="N", help="most tokens of one decode (default 512)")
-    add("-ub", "--ubatch-size", type=_batch, metavar="N", help="of those, computed at once (default 512)")
+    add(
+        "-ub",
+        "--ubatch-size",
+        type=_batch,
+        metavar="N",
+        help="of those, computed at once (default 512, without a card 128)",
+    )
     add("--main-device", metavar="NAME", help="the card that takes the whole model, as doctor names it")
     add(
         "-sm",
@@ -43,23 +50,34 @@ def add_load_options(parser: argparse.ArgumentParser) -> None:
     add("--mlock", action="store_true", help="keep the weights from being swapped out")
 
 
+def kv_type(text: str) -> KVType:
+    """A KV type, in capitals or not."""
+    try:
+        return KVType(text.lower())
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(KVType)}") from None
+
+
+def whole(text: str) -> int:
+    """A whole number."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r:.40} is no whole number") from None
+
+
 def _batch(text: str) -> int:
-    number = int(text)
+    number = whole(text)
     if not 1 <= number <= LARGEST_BATCH:
         raise argparse.ArgumentTypeError(f"must be 1 to {LARGEST_BATCH}, not {number}")
     return number
 
 
-# argparse names the type in its message for words that are no number at all.
-_batch.__name__ = "number"
-
-
 def load_options(arguments: argparse.Namespace) -> LoadOptions:
     """What was asked for."""
-    v_type = arguments.cache_type_v
     split = arguments.split_mode
     return LoadOptions(
-        v_type=KVType(v_type) if v_type else None,
+        v_type=arguments.cache_type_v,
         flash_attention=FlashAttention(arguments.flash_attn),
         n_batch=arguments.batch_size,
         n_ubatch=arguments.ubatch_size,

@@ -9,8 +9,10 @@ import argparse
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from app.cli.load_arguments import add_load_options, load_options
+from app.cli.load_arguments import add_load_options, kv_type, load_options, whole
 from engine.protocol import KVType, LoadOptions
+
+_MOST_N_CTX = 10**30  # beyond any claim, and still a number that can be told
 
 DESCRIPTION = (
     "Tells before anything is loaded whether a model will run here, with how much context, and why. With "
@@ -36,11 +38,18 @@ def add_plan(plan: argparse.ArgumentParser, positive: Callable[[str], int]) -> N
     default = PlanOptions("")
     add = plan.add_argument
     add("file", metavar="FILE", help="a GGUF file; of a split model the first part")
-    add("--ctx", type=positive, metavar="N", help="context in tokens")
+
+    def context(text: str) -> int:
+        n_ctx = positive(text)
+        if n_ctx > _MOST_N_CTX:
+            raise argparse.ArgumentTypeError("no context is as long as that")
+        return n_ctx
+
+    context.__name__ = "number"
+    add("--ctx", type=context, metavar="N", help="context in tokens, made in steps of 256")
     add(
         "--kv-type",
-        type=KVType,
-        choices=list(KVType),
+        type=kv_type,
         default=default.kv_type,
         metavar="NAME",
         help=f"{', '.join(KVType)}: how the KV cache is stored (default {default.kv_type})",
@@ -60,14 +69,10 @@ def add_plan(plan: argparse.ArgumentParser, positive: Callable[[str], int]) -> N
 
 def layers(text: str) -> int:
     """A number of layers on the GPU, -1 for as many as have room."""
-    number = int(text)
+    number = whole(text)
     if number < -1:
         raise argparse.ArgumentTypeError(f"must be -1 or more, not {number}")
     return number
-
-
-# argparse names the type in its message for words that are no number at all.
-layers.__name__ = "number"
 
 
 def plan_options(arguments: argparse.Namespace) -> PlanOptions:

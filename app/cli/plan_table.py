@@ -5,75 +5,146 @@ Facts, a plan and perhaps its audit go in, lines come out. Knows nothing about w
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from app.cli.plan_audit import AuditEntry
-from engine.memory.memory_plan import DevicePlan, MemoryPlan, Verdict
+from app.cli.plan_audit import Audit, AuditEntry
+from engine.memory.memory_plan import PROCESS_BYTES, DevicePlan, MemoryPlan, Verdict
 from engine.memory.words import size
 from engine.models.byte_reader import shown
 from engine.models.model_facts import ModelFacts
 
-_BAR_WIDTH = 50
+_NARROWEST, _WIDEST = 20, 78
+_END = "|"
 
 
-def lines(facts: ModelFacts, planned: MemoryPlan, audited: Mapping[str, AuditEntry] | None) -> Iterator[str]:
-    """What `weir plan` prints."""
-    yield f"{shown(facts.name)}, {facts.quantization}, {facts.n_params / 1e6:,.0f} M parameters"
+def lines(
+    facts: ModelFacts, planned: MemoryPlan, audited: Audit | None, n_columns: int = 80
+) -> Iterator[str]:
+    """What `weir plan` prints on a terminal of so many columns."""
+    yield f"{shown(facts.name)}, {facts.quantization}, {_parameters(facts.n_params)} parameters"
     yield from planned.reasons
     if planned.verdict is Verdict.CANNOT_CHAT:
         return
     yield ""
     yield from _columns(list(_rows(planned)))
-    for device in planned.devices:
-        yield ""
-        yield from _device(device)
-    yield ""
-    yield "W weights, K KV cache and states, B buffers, o other programs, . free"
+    if planned.is_context_possible:
+        yield from _devices(planned, max(_NARROWEST, min(_WIDEST, n_columns - 2)))
     if audited is not None:
         yield ""
-        yield from _columns([("", "planned", "allocated", "error"), *map(_audit_row, audited.items())])
+        yield from _columns(
+            [("", "planned", "allocated", "error"), *map(_audit_row, audited.entries.items())]
+        )
+        yield ""
+        yield _audited_speed(planned, audited)
 
 
 def _rows(planned: MemoryPlan) -> Iterator[tuple[str, ...]]:
     k_type, v_type = planned.kv_type, planned.shape.options.v_type
     stored = k_type if v_type is k_type else f"{k_type} (K) and {v_type} (V)"
-    yield "Context", f"{planned.n_ctx:,} tokens as {stored}"
+    n_tokens = planned.n_cells if planned.is_context_possible else planned.n_ctx
+    yield "Context", f"{n_tokens:,} tokens as {stored}"
     yield "Largest context", f"{planned.n_ctx_fitting:,} tokens" if planned.n_ctx_fitting else "none fits"
     if len(planned.devices) > 1:
         yield "GPU layers", f"{planned.n_gpu_layers:,}"
-    yield "Needed", f"{size(planned.total_bytes)} of {size(planned.available_bytes)}"
-    if planned.predicted_tps is not None and planned.limit_tps is not None:
-        limit = f"its memory allows {planned.limit_tps:,.0f} at most"
-        yield "Speed", f"about {planned.predicted_tps:,.0f} tokens/s; {limit}"
-    yield "Sizes", "llama.cpp's own" if planned.is_exact else "estimated"
+    if planned.is_context_possible:
+        needed = planned.total_bytes + PROCESS_BYTES
+        yield "Needed", f"{size(needed)} of {size(planned.available_bytes)}"
+    yield from (("Speed", text) if number == 0 else ("", text) for number, text in enumerate(speed(planned)))
+    if planned.is_context_possible:
+        yield "Sizes", "llama.cpp's own" if planned.is_exact else "estimated"
 
 
-def _device(device: DevicePlan) -> Iterator[str]:
+def _devices(planned: MemoryPlan, width: int) -> Iterator[str]:
+    *cards, host = planned.devices
+    for device, process_bytes in (*((card, 0) for card in cards), (host, PROCESS_BYTES)):
+        yield ""
+        yield from _device(device, process_bytes, width)
+    yield ""
+    end = f", {_END} end of memory" if any(_is_over_full(device) for device in planned.devices) else ""
+    yield f"W weights, K KV cache and states, B buffers, o other programs, . free{end}"
+
+
+def speed(planned: MemoryPlan) -> Iterator[str]:
+    """How fast tokens will come, one line after the other."""
+    if planned.predicted_tps is None:
+        yield "not known: this machine's memory was not measured yet. `weir doctor --bandwidth` does that"
+        return
+    about = f"about {_rate(planned.predicted_tps)} tokens/s in a short chat"
+    if planned.predicted_full_tps is not None:
+        about += f", {_rate(planned.predicted_full_tps)} when the context is full"
+    yield about
+    if planned.limit_tps is not None:
+        yield f"its memory allows {_rate(planned.limit_tps)} at most"
+    if not planned.is_speed_measured:
+        yield "estimated from this machine's parts; a chat or --audit measures it"
+
+
+def _rate(tps: float) -> str:
+    return f"{tps:,.1f}" if tps < 10 else f"{tps:,.0f}"
+
+
+def _parameters(count: int) -> str:
+    if count >= 1e6:
+        return f"{count / 1e6:,.0f} M"
+    return f"{count / 1e3:,.0f} K" if count >= 1e4 else f"{count:,}"
+
+
+def _audited_speed(planned: MemoryPlan, audited: Audit) -> str:
+    if audited.measured_tps is None:
+        return "The model was loaded, but it wrote nothing, so its speed was not measured."
+    predicted = "nothing" if planned.predicted_tps is None else f"{_rate(planned.predicted_tps)} tokens/s"
+    return f"Speed in a short chat: {predicted} predicted, {_rate(audited.measured_tps)} tokens/s measured"
+
+
+def _device(device: DevicePlan, process_bytes: int, width: int) -> Iterator[str]:
     total = "" if device.total is None else f" of {size(device.total)}"
-    yield f"{device.device}  {size(device.needed)}{total}"
+    yield f"{device.device}  {size(device.needed + process_bytes)}{total}"
     if device.total:
-        yield f"[{bar(device, device.total)}]"
+        yield f"[{bar(device, device.total, width)}]"
     parts = (
         ("weights", device.weights),
         ("KV cache", device.kv),
         ("states", device.state),
         ("buffers", device.compute),
-        ("engine", device.engine),
+        ("engine", device.engine + process_bytes),
     )
     yield ", ".join(f"{name} {size(n_bytes)}" for name, n_bytes in parts if n_bytes)
+    if device.file_cache:
+        yield f"file cache {size(device.file_cache)} on top, which can be taken back"
 
 
-def bar(device: DevicePlan, total: int, width: int = _BAR_WIDTH) -> str:
-    """`width` letters in the proportion of a device's memory; what is there but small has a letter too."""
-    others = max(0, total - device.free) if device.free is not None else 0
-    parts = (
-        ("W", device.weights),
-        ("K", device.kv + device.state),
-        ("B", device.compute + device.engine),
-        ("o", others),
-    )
-    drawn = "".join(letter * max(1, round(width * n_bytes / total)) for letter, n_bytes in parts if n_bytes)
-    return drawn[:width].ljust(width, ".")
+def _others(device: DevicePlan) -> int:
+    return 0 if device.total is None or device.free is None else max(0, device.total - device.free)
+
+
+def _is_over_full(device: DevicePlan) -> bool:
+    return device.total is not None and device.needed + _others(device) > device.total
+
+
+def bar(device: DevicePlan, total: int, width: int) -> str:
+    """`width` letters in the proportion of a device's memory; what is there but small has a letter too.
+
+    Where more is needed than there is, all of it is shown, and where the memory ends.
+    """
+    parts = [
+        (letter, n_bytes)
+        for letter, n_bytes in (
+            ("W", device.weights),
+            ("K", device.kv + device.state),
+            ("B", device.compute + device.engine),
+            ("o", _others(device)),
+        )
+        if n_bytes
+    ]
+    whole = max(total, sum(n_bytes for _, n_bytes in parts))
+    left, drawn = width, ""
+    for index, (letter, n_bytes) in enumerate(parts):
+        most = left - (len(parts) - index - 1)
+        count = max(1, min(most, width * n_bytes // whole))
+        drawn, left = drawn + letter * count, left - count
+    drawn = drawn[:width].ljust(width, "." if whole == total else drawn[-1:])
+    end = width * total // whole
+    return drawn if whole == total else drawn[:end] + _END + drawn[end + 1 :]
 
 
 def _audit_row(item: tuple[str, AuditEntry]) -> tuple[str, ...]:

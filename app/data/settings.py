@@ -79,6 +79,7 @@ class Settings:
     direction: Direction = "auto"
     presets: tuple[Preset, ...] = EXAMPLES
     load_options: LoadOptions = field(default_factory=LoadOptions)
+    parallel_downloads: int = 2
 
     @property
     def load_settings(self) -> LoadSettings:
@@ -184,4 +185,5 @@ _PARSERS = {
     "font_size": _font_size,
     "direction": parsing.one_of("auto", "ltr", "rtl"),
     "presets": parse_presets,
+    "parallel_downloads": lambda value: parsing.whole_number(value, 1, 3),
 }

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+from collections.abc import Callable
 
 from PySide6.QtCore import QObject, Signal
 
@@ -62,9 +63,12 @@ class Answering(QObject):
         store: ChatStore,
         loader: ModelLoader,
         options: ChatOptionsService,
+        hold: Callable[[], Notice | None] = lambda: None,
         parent: QObject | None = None,
     ) -> None:
+        """`hold`: why nothing may be asked of the engine now; `send_waiting` has to be called when it may."""
         super().__init__(parent)
+        self._hold = hold
         self._store = store
         self._loader = loader
         self._options = options
@@ -74,7 +78,7 @@ class Answering(QObject):
         loader.event_received.connect(self._on_event)
         loader.leaving.connect(self.cancel_all)
         loader.engine_lost.connect(self._on_engine_lost)
-        loader.model_ready.connect(self._send_waiting)
+        loader.model_ready.connect(self.send_waiting)
 
     def begin(
         self, question: StoredMessage, former_head: int | None, *, is_again: bool = False
@@ -100,6 +104,11 @@ class Answering(QObject):
     def running(self, chat_id: str | None) -> Reply | None:
         """The reply being written in a chat, or waiting for a model, with its request."""
         return self._replies.of_chat(chat_id)
+
+    @property
+    def is_writing(self) -> bool:
+        """Whether the engine is at work on any reply."""
+        return any(reply.prompt for reply in self._replies)
 
     def reply_of(self, chat_id: str | None) -> StoredMessage | None:
         """The reply being written in a chat, as it is now."""
@@ -138,7 +147,11 @@ class Answering(QObject):
     # --- towards the engine -----------------------------------------------------------------------
 
     def _request(self, reply: Reply) -> None:
-        """Send a reply's request; without a model it waits for one."""
+        """Send a reply's request; without a model it waits for one, and while something holds it."""
+        if why := self._hold():
+            reply.prompt = None
+            self.notice.emit(dataclasses.replace(why, chat_id=reply.chat_id))
+            return
         settings = self._options.effective(reply.chat_id)
         last = reply.message if reply.text_before else reply.question
         try:
@@ -163,7 +176,8 @@ class Answering(QObject):
             with contextlib.suppress(EngineGone):
                 self._loader.send(Cancel(reply.request_id))
 
-    def _send_waiting(self) -> None:
+    def send_waiting(self) -> None:
+        """Ask what had to wait, for a model or for whatever else has ended."""
         for reply in self._replies:
             if reply.prompt is None:
                 try:

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.memory.hardware import Device, Hardware
 from engine.memory.kv_math import bytes_per_token, kv_sizes
 from engine.models.model_facts import ModelFacts
-from engine.protocol import EffectiveOptions, ModelInfo
+from engine.protocol import EffectiveOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +49,3 @@ def cache_bytes_read(facts: ModelFacts, options: EffectiveOptions, n_cells: floa
     """Bytes of cache that one token reads: all cells in use, whoever's they are, and one state."""
     state = kv_sizes(facts, 1, options.k_type, n_seq_max=1).state_bytes
     return round(n_cells * bytes_per_token(facts, options.k_type, options.v_type)) + state
-
-
-def device_of(info: ModelInfo, hardware: Hardware) -> Device | None:
-    """The device that all layers lie on; None if they lie on several, or if that is not known."""
-    names = {entry.device for entry in info.buffers if entry.kv}
-    if len(names) != 1:
-        return None
-    name = names.pop()
-    found = next((device for device in hardware.devices if device.name == name), None)
-    host = next((device for device in hardware.devices if device.kind == "cpu"), None)
-    return found or (host if name not in {card.name for card in info.devices} else None)

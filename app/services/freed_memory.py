@@ -24,7 +24,8 @@ def freed_by_unloading(info: ModelInfo | None, gauges: Gauges | None) -> dict[st
     # Weights that are mapped are pages of the file, which the system counts as available already.
     of_file = 0 if info.options.mmap is False else sum(entry.weights for entry in in_ram)
     if gauges is None:
-        private = sum(entry.weights + entry.kv + entry.compute for entry in in_ram) - of_file
+        rearranged = sum(entry.file_cache for entry in in_ram)
+        private = sum(entry.weights + entry.kv + entry.compute for entry in in_ram) - of_file + rearranged
     else:
         known = gauges.rss_file_bytes
         private = max(0, gauges.rss_bytes - (of_file if known is None else known))

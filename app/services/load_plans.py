@@ -108,8 +108,11 @@ class LoadPlans(QObject):
         self._looking.run(self._look_job(path, self._loader.candidate), on_known)
 
     def take_hardware(self, hardware: Hardware) -> None:
-        """More is known of the machine: its memory was measured."""
+        """More is known of the machine: its memory was measured. What was asked about is planned anew."""
         self.hardware = hardware
+        if self._known and self._known.hardware:
+            self._known = dataclasses.replace(self._known, hardware=hardware)
+            self._count()
 
     def close(self) -> None:
         """Nothing is answered any more."""

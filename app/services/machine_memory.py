@@ -1,13 +1,16 @@
-"""The memory of this machine, as its system counts it.
+"""The memory of this machine, as its system counts it, or that of the container around this process.
 
-Nothing goes in. Knows nothing about engines or graphics cards.
+The container's limits go in. Knows nothing about engines or graphics cards.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import psutil
+
+from engine.memory.container_limits import ContainerLimits, read_limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +21,9 @@ class MachineMemory:
     available: int
 
 
-def machine_memory() -> MachineMemory:
-    """As it is now."""
-    memory = psutil.virtual_memory()
-    return MachineMemory(memory.total, memory.available)
+def machine_memory(read: Callable[[], ContainerLimits] = read_limits) -> MachineMemory:
+    """As it is now; `read` tells what may be had of it."""
+    memory, limits = psutil.virtual_memory(), read()
+    total = memory.total if limits.memory_total is None else min(memory.total, limits.memory_total)
+    left = memory.available if limits.memory_available is None else limits.memory_available
+    return MachineMemory(total, min(memory.available, left, total))

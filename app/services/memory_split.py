@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from app.services.machine_memory import MachineMemory
 from app.services.plan_result import PlanResult
-from engine.memory.memory_plan import DevicePlan
+from engine.memory.memory_plan import PROCESS_BYTES, DevicePlan
 from engine.protocol import DeviceBuffers, DeviceMemory, Gauges, ModelInfo
 
 
@@ -25,6 +25,7 @@ class Use(enum.StrEnum):
     STATE = "state"  # what recurrent layers keep instead of keys and values
     COMPUTE = "compute"
     ENGINE = "engine"  # what else the engine's process has
+    FILE_CACHE = "file_cache"  # pages of the model's file that are not read again, and can be taken back
     WEIR = "weir"  # what this program has besides the engine
     OTHERS = "others"  # other programs
     SOMEBODY = "somebody"  # in use, and llama.cpp did not say how much of it is the model's
@@ -69,17 +70,17 @@ def planned_split(result: PlanResult) -> tuple[DeviceSplit, ...]:
     *cards, host = result.plan.devices
     return (
         *(_planned(card, card.device, described.get(card.device, "")) for card in cards),
-        _planned(host, "", ""),
+        _planned(host, "", "", PROCESS_BYTES),
     )
 
 
-def _planned(device: DevicePlan, name: str, description: str) -> DeviceSplit:
-    parts = (
+def _planned(device: DevicePlan, name: str, description: str, process_bytes: int = 0) -> DeviceSplit:
+    parts: tuple[Part, ...] = (
         Part(Use.WEIGHTS, device.weights),
         Part(Use.KV, device.kv),
         Part(Use.STATE, device.state),
         Part(Use.COMPUTE, device.compute),
-        Part(Use.ENGINE, device.engine),
+        Part(Use.ENGINE, device.engine + process_bytes),
     )
     if device.total is None or device.free is None:
         return DeviceSplit(name, description, device.total, parts)
@@ -89,8 +90,10 @@ def _planned(device: DevicePlan, name: str, description: str) -> DeviceSplit:
     else:
         others = min(used, device.used_by_others)
         rest = (Part(Use.WEIR, used - others), Part(Use.OTHERS, others))
-    free = Part(Use.FREE, max(0, device.free - device.needed))
-    return DeviceSplit(name, description, device.total, (*parts, *rest, free))
+    left = max(0, device.free - device.needed - process_bytes)
+    cached = min(left, device.file_cache)
+    rest = (*rest, Part(Use.FILE_CACHE, cached)) if cached else rest
+    return DeviceSplit(name, description, device.total, (*parts, *rest, Part(Use.FREE, left - cached)))
 
 
 def split_memory(
@@ -131,13 +134,15 @@ def _host(
     parts = _allocated(buffers) if buffers or known_kv is None else (Part(Use.KV, known_kv),)
     allocated = sum(part.n_bytes for part in parts)
     resident = gauges.rss_bytes if gauges else 0
+    cached = min(max(0, resident - allocated), sum(entry.file_cache for entry in buffers))
     # Allocated is not yet resident before it is touched; it is taken all the same.
     engine = max(allocated, resident)
     # Pages of the model's file belong to the engine, and Linux counts them among what is available.
     private = max(0, resident - (gauges.rss_file_bytes or 0 if gauges else 0))
     others = max(0, min(machine.total - machine.available - private, machine.total - engine))
     if gauges:
-        parts = (*parts, Part(Use.ENGINE, engine - allocated))
+        parts = (*parts, Part(Use.ENGINE, engine - allocated - cached))
+        parts = (*parts, Part(Use.FILE_CACHE, cached)) if cached else parts
     free = Part(Use.FREE, max(0, machine.total - engine - others))
     return DeviceSplit("", "", machine.total, (*parts, Part(Use.OTHERS, others), free))
 

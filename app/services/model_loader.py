@@ -163,6 +163,11 @@ class ModelLoader(QObject):
         if self.last_asked is not None:
             self.load(self.last_asked[0])
 
+    def unload(self) -> None:
+        """End the engine that answers; replies wait until a model is loaded again."""
+        self._leave_current()
+        self.changed.emit()
+
     def close(self, timeout_s: float) -> None:
         """End all workers; returns when they have ended or the time is over."""
         self._drop_candidate()

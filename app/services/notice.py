@@ -18,6 +18,7 @@ class NoticeAction(enum.Enum):
     UNDO = enum.auto()  # bring the message back that was taken out of the open chat
     RESTORE_CHAT = enum.auto()  # bring the chat back that was deleted last
     LOAD_FOR_CHAT = enum.auto()  # load the model again with the open chat's options
+    STOP_BENCHMARK = enum.auto()  # end what is measured, so that messages are sent again
     SHOW_PLAN = enum.auto()  # show what the model that was asked for needs of memory
 
 

@@ -18,6 +18,7 @@ from app.services.plan_sources import PlanSources
 from engine.dry_run import Refused
 from engine.errors import KnownError
 from engine.memory.hardware import Hardware
+from engine.memory.kv_math import can_quantize
 from engine.memory.memory_plan import ExactSizes, LoadShape, MemoryPlan, Verdict, Wishes
 from engine.models.model_facts import ModelFacts
 from engine.protocol import DeviceMemory, KVType
@@ -25,7 +26,12 @@ from engine.protocol import DeviceMemory, KVType
 Tried = Mapping[LoadShape, ExactSizes | Refused | None]
 """What llama.cpp said of each shape that it was asked about, the newest last; None where it said nothing."""
 
-_SMALLER_TYPES = {KVType.F16: (KVType.Q8_0, KVType.Q4_0), KVType.Q8_0: (KVType.Q4_0,), KVType.Q4_0: ()}
+# What is smaller; and f16 for heads that are too narrow for blocks.
+_OTHER_TYPES = {
+    KVType.F16: (KVType.Q8_0, KVType.Q4_0),
+    KVType.Q8_0: (KVType.Q4_0, KVType.F16),
+    KVType.Q4_0: (KVType.F16,),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +73,10 @@ def counted(sources: PlanSources, known: Known, wishes: Wishes, tried: Tried) ->
         return count(exact=exact, calibrations=sources.calibrations) if exact else by_formulas
 
     planned = plan(wishes)
-    refusal = _refusal(planned.shape, tried)
+    options = planned.shape.options
+    has_possible_cache = can_quantize(facts, options.k_type, options.v_type)
+    # Of an impossible cache the plan itself says more than llama.cpp.
+    refusal = _refusal(planned.shape, tried) if has_possible_cache else ""
     has_no_room = planned.verdict is Verdict.DOES_NOT_FIT and not refusal
     return PlanResult(
         known.path,
@@ -77,7 +86,7 @@ def counted(sources: PlanSources, known: Known, wishes: Wishes, tried: Tried) ->
         planned,
         known.freed,
         problem=refusal,
-        is_settled=planned.verdict is Verdict.CANNOT_CHAT or planned.shape in tried,
+        is_settled=planned.verdict is Verdict.CANNOT_CHAT or not has_possible_cache or planned.shape in tried,
         fitting=_fitting(wishes, planned.n_ctx_fitting, lambda w: plan(w).fits) if has_no_room else (),
     )
 
@@ -101,7 +110,7 @@ def _refusal(shape: LoadShape, tried: Tried) -> str:
 def _fitting(wishes: Wishes, n_ctx: int, fits: Callable[[Wishes], bool]) -> tuple[Wishes, ...]:
     """The nearest changes that would fit: of layers, KV type and context."""
     by_layers = [dataclasses.replace(wishes, n_gpu_layers=ALL_LAYERS)] if wishes.n_gpu_layers > 0 else []
-    by_type = [dataclasses.replace(wishes, kv_type=kind) for kind in _SMALLER_TYPES[wishes.kv_type]]
+    by_type = [dataclasses.replace(wishes, kv_type=kind) for kind in _OTHER_TYPES[wishes.kv_type]]
     by_context = [dataclasses.replace(wishes, n_ctx=n_ctx)] if n_ctx else []
     firsts = (next(filter(fits, tries), None) for tries in (by_layers, by_type, by_context))
     return tuple(first for first in firsts if first)

@@ -17,11 +17,12 @@ from engine.client import probe_backend
 from engine.dry_run import Refused, try_out
 from engine.errors import EngineGone
 from engine.memory import planner
-from engine.memory.bandwidth import BandwidthStore, CPUBandwidth, measure_bandwidth, with_bandwidth
+from engine.memory.bandwidth import BandwidthStore, CPUBandwidth, with_bandwidth
 from engine.memory.calibration import CalibrationStore
 from engine.memory.hardware import Hardware, read_hardware
 from engine.memory.memory_plan import ExactSizes, LoadShape, MemoryPlan, Wishes
 from engine.models.model_facts import ModelFacts, read_facts
+from engine.processor_speed import measure_processor
 from engine.protocol import DeviceMemory
 
 
@@ -71,7 +72,7 @@ def this_machine() -> PlanSources:
         probe_devices=_probe_devices,
         read_hardware=read_hardware,
         try_out=try_out,
-        measure_bandwidth=measure_bandwidth,
+        measure_bandwidth=measure_processor,
         bandwidths=BandwidthStore(bandwidth_path()),
         calibrations=CalibrationStore(calibrations_path()),
     )

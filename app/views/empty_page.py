@@ -94,6 +94,12 @@ class EmptyPage(QScrollArea):
         self.open_file.setVisible(needs_model)
         self.again.setVisible(state is EmptyState.FAILED)
 
+    def show_proposals(self, view: QWidget) -> None:
+        """Models that could be downloaded, below the rest; once."""
+        end = self._inner_column.count() - 1
+        self._inner_column.insertSpacing(end, UNIT * 2)
+        self._inner_column.insertWidget(end + 1, view)
+
     def show_progress(self, fraction: float) -> None:
         """How much of the model is loaded, 0 to 1."""
         self.progress.setValue(round(fraction * 1000))
@@ -168,7 +174,7 @@ class EmptyPage(QScrollArea):
     def _arrange(self) -> None:
         inner = self._inner = QWidget()
         self._limit()
-        column = QVBoxLayout(inner)
+        column = self._inner_column = QVBoxLayout(inner)
         column.setContentsMargins(_MARGIN, _MARGIN, _MARGIN, _MARGIN)
         column.setSpacing(UNIT)
         column.addStretch(2)

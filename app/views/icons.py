@@ -23,6 +23,8 @@ _DRAWINGS = {
     "plus": '<path d="M12 5v14M5 12h14"/>',
     "search": '<circle cx="10.5" cy="10.5" r="6"/><path d="M15 15l5.5 5.5"/>',
     "more": '<path d="M5 12h.01M12 12h.01M19 12h.01" stroke-width="3"/>',
+    "models": '<path d="M12 3.5l8 4.5v8l-8 4.5L4 16V8z"/><path d="M4 8l8 4.5L20 8M12 12.5v8"/>',
+    "benchmarks": '<path d="M4 17.5a8 8 0 1 1 16 0M12 17.5l4-6.5"/><path d="M4 20.5h16"/>',
     "endurance": '<path d="M3.5 19.5h17M3.5 15c3-8 5-8 7.5-3.5S16.5 14 20.5 5"/>',
     "settings": '<path d="M4 7h9M17.5 7H20M4 17h2.5M11 17h9"/><circle cx="15.2" cy="7" r="2.3"/>'
     '<circle cx="8.7" cy="17" r="2.3"/>',

@@ -147,7 +147,7 @@ class LoadPlanPage(QWidget):
             self.devices.append(DeviceSection())
             self._device_column.addWidget(self.devices[-1])
         for section, split in zip(self.devices, splits, strict=False):
-            section.show_split(split, result.plan.n_ctx if result and result.plan else None)
+            section.show_split(split, result.plan.n_cells if result and result.plan else None)
         for number, section in enumerate(self.devices):
             section.setVisible(number < len(splits))
 
@@ -155,7 +155,8 @@ class LoadPlanPage(QWidget):
         may_insist = result is not None and result.may_insist
         may_load = result is not None and result.may_load
         self.load.setText(self.tr("Load anyway") if may_insist else self.tr("Load"))
-        had_focus = self.load.hasFocus() or self.cancel.hasFocus()
+        # Not hasFocus(): while a menu closes, or another program is in front, nothing of the window has it.
+        had_focus = self.window().focusWidget() in (self.load, self.cancel)
         self.load.setVisible(result is None or result.has_choices)
         self.load.setEnabled(may_load or may_insist)
         self.load.setToolTip(self._load_hint(result))

@@ -7,7 +7,7 @@ once, before the window goes. It knows nothing about chats, models or settings.
 from __future__ import annotations
 
 from PySide6.QtCore import QByteArray, QEvent, QSize, Qt, Signal
-from PySide6.QtGui import QCloseEvent
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from app.item_models.chat_list_item_model import ChatListItemModel
@@ -17,6 +17,7 @@ from app.views.command_palette import CommandPalette
 from app.views.composer import Composer
 from app.views.empty_page import EmptyPage
 from app.views.memory_panel import MemoryPanel
+from app.views.message_edit import local_files
 from app.views.model_bar import ModelBar
 from app.views.notice_banner import NoticeBanner
 from app.views.sidebar import Sidebar
@@ -30,6 +31,9 @@ class MainWindow(QMainWindow):
 
     closing = Signal()
     """The window is being closed: end everything now."""
+
+    files_dropped = Signal(list)
+    """Paths of files that were dropped where no other part takes them."""
 
     def __init__(
         self, chats: ChatListItemModel, transcript: TranscriptItemModel, history: GaugeHistory
@@ -57,6 +61,19 @@ class MainWindow(QMainWindow):
         self.resize(QSize(UNIT * 140, UNIT * 95).boundedTo(self.screen().availableGeometry().size()))
         self.setMinimumSize(UNIT * 60, UNIT * 40)
         self.composer.setFocus()
+        self.setAcceptDrops(True)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Files may be dropped anywhere."""
+        if local_files(event.mimeData()):
+            event.setDropAction(Qt.DropAction.CopyAction)
+            event.accept()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Hand them on; a copy, so that nobody takes them for moved and deletes them."""
+        self.files_dropped.emit(local_files(event.mimeData()))
+        event.setDropAction(Qt.DropAction.CopyAction)
+        event.accept()
 
     def geometry_text(self) -> str:
         """Where the window stands, for `restore_geometry_text`."""

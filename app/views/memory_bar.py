@@ -31,6 +31,7 @@ def _colours(tokens: Tokens) -> dict[Use, QColor]:
         Use.STATE: _mixed(tokens.sinks, tokens.surface, 0.7),
         Use.COMPUTE: _mixed(tokens.accent, tokens.surface, 0.55),
         Use.ENGINE: _mixed(tokens.accent, tokens.surface, 0.3),
+        Use.FILE_CACHE: _mixed(tokens.accent, tokens.surface, 0.15),
         Use.WEIR: _mixed(tokens.muted, tokens.surface, 0.4),
         Use.OTHERS: _mixed(tokens.muted, tokens.surface, 0.7),
         Use.SOMEBODY: _mixed(tokens.muted, tokens.surface, 0.7),

@@ -23,10 +23,20 @@ _USES = {
     Use.STATE: QT_TRANSLATE_NOOP("MemoryWords", "state"),
     Use.COMPUTE: QT_TRANSLATE_NOOP("MemoryWords", "buffers"),
     Use.ENGINE: QT_TRANSLATE_NOOP("MemoryWords", "rest of the engine"),
+    Use.FILE_CACHE: QT_TRANSLATE_NOOP("MemoryWords", "file cache"),
     Use.WEIR: QT_TRANSLATE_NOOP("MemoryWords", "Weir"),
     Use.OTHERS: QT_TRANSLATE_NOOP("MemoryWords", "other programs"),
     Use.SOMEBODY: QT_TRANSLATE_NOOP("MemoryWords", "in use"),
     Use.FREE: QT_TRANSLATE_NOOP("MemoryWords", "free"),
+}
+
+
+# What is planned for each use of the engine's.
+_COUNTED = {
+    Use.WEIGHTS: (Use.WEIGHTS,),
+    Use.KV: (Use.KV, Use.STATE),
+    Use.COMPUTE: (Use.COMPUTE,),
+    Use.FILE_CACHE: (Use.FILE_CACHE,),
 }
 
 
@@ -105,10 +115,9 @@ def turn_line(fill: CacheFill | None) -> str:
 
 
 def _planned(use: Use, planned: DeviceSplit | None) -> str:
-    counted = {Use.WEIGHTS: (Use.WEIGHTS,), Use.KV: (Use.KV, Use.STATE), Use.COMPUTE: (Use.COMPUTE,)}
-    if planned is None or use not in counted:
+    if planned is None or use not in _COUNTED:
         return ""
-    return number_format.size(sum(planned.bytes_of(part) or 0 for part in counted[use]))
+    return number_format.size(sum(planned.bytes_of(part) or 0 for part in _COUNTED[use]))
 
 
 def wall_rows(use: BandwidthUse | None) -> list[Row]:
@@ -154,6 +163,8 @@ def speed_rows(gauges: Gauges | None, load_ms: float | None) -> list[Row]:
 def _name(use: Use, n_cells: int | None) -> str:
     if use is Use.KV and n_cells:
         return _tr("KV cache, {0} cells").format(f"{n_cells:,}")
+    if use is Use.FILE_CACHE:
+        return _tr("file cache, can be taken back")
     return _tr("buffers for computing") if use is Use.COMPUTE else use_in_words(use)
 
 

@@ -25,6 +25,7 @@ from app.data.settings import Settings
 from app.views.cache_button import CacheButton
 from app.views.eliding_label import ElidingLabel
 from app.views.format_line import FormatLine
+from app.views.shortcuts import with_keys
 from app.views.tokens import UNIT
 from engine.protocol import ModelInfo
 
@@ -34,6 +35,9 @@ class ModelBar(QFrame):
 
     model_chosen = Signal(str)
     """The path of a model to load."""
+
+    models_requested = Signal()
+    """Show all models that there are, and those that could be."""
 
     cancel_requested = Signal()
     """Give up the model being loaded."""
@@ -122,6 +126,9 @@ class ModelBar(QFrame):
             action.setChecked(self._info is not None and self._info.path == path)
             action.triggered.connect(lambda _checked, path=path: self.model_chosen.emit(path))
         self.menu.addSeparator()
+        self.menu.addAction(
+            self.tr("All models \N{HORIZONTAL ELLIPSIS}"), self.models_requested.emit
+        ).setToolTip(with_keys(self.tr("Choose, find and download models"), "models"))
         self.menu.addAction(self.tr("Open a model file \N{HORIZONTAL ELLIPSIS}"), self.open_file)
 
     def open_file(self) -> None:

@@ -32,6 +32,7 @@ class NoticeBanner(QFrame):
             NoticeAction.UNDO: self.tr("Undo"),
             NoticeAction.RESTORE_CHAT: self.tr("Undo"),
             NoticeAction.LOAD_FOR_CHAT: self.tr("Load"),
+            NoticeAction.STOP_BENCHMARK: self.tr("Stop it"),
             NoticeAction.SHOW_PLAN: self.tr("Look at the memory"),
         }
         self.text = QLabel()
@@ -69,6 +70,11 @@ class NoticeBanner(QFrame):
     def clear_general(self) -> None:
         """What concerned all chats is over."""
         self._notices = [notice for notice in self._notices if notice.chat_id is not None]
+        self._show()
+
+    def withdraw(self, action: NoticeAction) -> None:
+        """What offered this step is over."""
+        self._notices = [notice for notice in self._notices if notice.action is not action]
         self._show()
 
     def shown(self) -> Notice | None:

@@ -18,13 +18,12 @@ from app.views.settings_row import muted_label
 from app.views.settings_words import kv_types
 from app.views.tokens import UNIT
 from engine.memory.kv_math import can_quantize
-from engine.memory.memory_plan import MemoryPlan
+from engine.memory.memory_plan import MemoryPlan, said_n_ctx_train
 from engine.models.model_facts import ModelFacts
 from engine.protocol import KVType
 
 SMALLEST_CONTEXT = 256
 _LARGEST_CONTEXT = 2**31 - 1
-_UNKNOWN_N_CTX_TRAIN = 4096
 
 
 class QuietSlider(QSlider):
@@ -67,7 +66,7 @@ class PlanControls(QWidget):
         facts, plan = result.facts, result.plan
         if facts is None or plan is None or result.hardware is None:
             return
-        self._show_context(plan.n_ctx, facts.n_ctx_train or _UNKNOWN_N_CTX_TRAIN)
+        self._show_context(plan, is_said=said_n_ctx_train(facts.n_ctx_train) is not None)
         self._show_kv_type(facts, plan.kv_type)
         has_card = any(device.kind in ("gpu", "igpu") for device in result.hardware.devices)
         for widget in (self._layers_label, self.layers, self.layers_remark):
@@ -75,12 +74,17 @@ class PlanControls(QWidget):
         if has_card:
             self._show_layers(result.wishes.n_gpu_layers, plan, facts.n_layers + 1)
 
-    def _show_context(self, n_ctx: int, n_ctx_train: int) -> None:
+    def _show_context(self, plan: MemoryPlan, *, is_said: bool) -> None:
+        n_ctx, n_ctx_train = plan.n_ctx, plan.n_ctx_train
         self._stops = context_stops(n_ctx_train)
         _limit(self.context, max(n_ctx, n_ctx_train))
         self.context.show_value(n_ctx)
         self._show_stop(n_ctx)
-        hint = self.tr("Up to {0} tokens, which the model was trained for").format(f"{n_ctx_train:,}")
+        hint = (
+            self.tr("Up to {0} tokens, which the model was trained for")
+            if is_said
+            else self.tr("Up to {0} tokens: the file does not say how many the model was trained for")
+        ).format(f"{n_ctx_train:,}")
         for control in (self.slider, self.context):
             control.setToolTip(hint)
             control.setAccessibleDescription(self.tr("{0} tokens. {1}").format(f"{n_ctx:,}", hint))

@@ -9,7 +9,7 @@ from PySide6.QtCore import QCoreApplication
 
 from app.services.plan_result import PlanResult
 from app.views import number_format
-from engine.memory.memory_plan import MemoryPlan, Wishes
+from engine.memory.memory_plan import MemoryPlan, Wishes, said_n_ctx_train
 from engine.models.model_facts import ModelFacts
 
 _SEPARATOR = "  \N{MIDDLE DOT}  "
@@ -20,7 +20,8 @@ def facts_in_words(facts: ModelFacts) -> str:
     parameters = _tr("{0} parameters").format(parameters_in_words(facts.n_params))
     if facts.n_experts:
         parameters = _tr("{0}, {1} active").format(parameters, parameters_in_words(facts.n_active_params))
-    trained = _tr("trained for {0} tokens").format(f"{facts.n_ctx_train:,}") if facts.n_ctx_train else ""
+    n_ctx_train = said_n_ctx_train(facts.n_ctx_train)
+    trained = _tr("trained for {0} tokens").format(f"{n_ctx_train:,}") if n_ctx_train else ""
     size = number_format.size(facts.weights_bytes)
     parts = (facts.architecture, parameters, facts.quantization, size, trained)
     return _SEPARATOR.join(part for part in parts if part)
@@ -36,11 +37,17 @@ def parameters_in_words(number: int) -> str:
 def speed_in_words(plan: MemoryPlan) -> str:
     """How fast it will be, and how fast it could be at most."""
     if plan.predicted_tps is None:
-        return _tr("Speed: n/a. It can be told once this machine's memory was measured, after a first reply.")
+        return _tr("Speed: this machine is being measured for it, or its memory was never measured.")
     about = _tr("About {0} in a short chat").format(number_format.rate(plan.predicted_tps))
-    if plan.limit_tps is None:
-        return _tr("{0}.").format(about)
-    return _tr("{0}; the memory here allows at most {1}.").format(about, number_format.rate(plan.limit_tps))
+    if plan.predicted_full_tps is not None:
+        full = number_format.rate(plan.predicted_full_tps)
+        about = _tr("{0}, {1} when the context is full").format(about, full)
+    if plan.limit_tps is not None:
+        limit = number_format.rate(plan.limit_tps)
+        about = _tr("{0}; the memory here allows at most {1}").format(about, limit)
+    if not plan.is_speed_measured:
+        return _tr("{0}. This is an estimate until a model has answered here.").format(about)
+    return _tr("{0}.").format(about)
 
 
 def origin_in_words(result: PlanResult) -> str:

@@ -107,7 +107,10 @@ class LoadingGroup(SettingsGroup):
         self._add(
             "n_ubatch",
             _tr("Micro-batch"),
-            _tr("How many of those are computed at once; more need more memory. Automatic is 512."),
+            _tr(
+                "How many of those are computed at once; more need more memory. Automatic is 512, without a "
+                "graphics card 128."
+            ),
             NumberBox(1, LARGEST_BATCH, below=_tr("automatic"), doubling=True),
         )
 

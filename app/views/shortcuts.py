@@ -125,6 +125,7 @@ def _window() -> tuple[Shortcut, ...]:
     return (
         Shortcut("palette", ("Ctrl+K",), _tr("Find a command or chat"), section),
         Shortcut("sidebar", ("Ctrl+B",), _tr("Fold the list of chats away, or out"), section),
+        Shortcut("models", ("Ctrl+Shift+M",), _tr("Models: choose, find, download"), section),
         Shortcut("settings", ("Ctrl+,",), _tr("Settings"), section),
         Shortcut("shortcuts", ("F1", "Ctrl+/"), _tr("This list of shortcuts"), section),
         Shortcut("quit", ("Ctrl+Q",), _tr("Quit Weir"), section),

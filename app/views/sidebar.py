@@ -48,7 +48,7 @@ class Sidebar(QFrame):
     """The id of a chat to open, and of the message in it to show, None for its title."""
 
     page_requested = Signal(str)
-    """One of "endurance", "settings" and "shortcuts"."""
+    """One of "models", "benchmarks", "endurance", "settings" and "shortcuts"."""
 
     collapsed_changed = Signal(bool)
 
@@ -95,6 +95,13 @@ class Sidebar(QFrame):
         for page, button in self.pages.items():
             button.setChecked(page == name)
 
+    def show_download(self, percent: int | None) -> None:
+        """How far the downloads are, on the button of the models; None while there are none."""
+        words = self.tr("Models")
+        if percent is not None:
+            words = self.tr("{0}  {1} %").format(words, percent)
+        self.pages["models"].set_words(words)
+
     def begin_search(self) -> None:
         """Take the keyboard into the search field."""
         self.set_collapsed(False)
@@ -139,6 +146,12 @@ class Sidebar(QFrame):
 
     def _make_pages(self) -> None:
         self.pages = {
+            "models": SidebarButton(
+                "models", self.tr("Models"), with_keys(self.tr("Choose, find and download models"), "models")
+            ),
+            "benchmarks": SidebarButton(
+                "benchmarks", self.tr("Benchmarks"), self.tr("How fast models are on this computer")
+            ),
             "endurance": SidebarButton(
                 "endurance", self.tr("Endurance"), self.tr("How the model holds out over a long text")
             ),

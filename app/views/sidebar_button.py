@@ -20,13 +20,17 @@ class SidebarButton(QToolButton):
     def __init__(self, drawing: str, words: str, tool_tip: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._drawing = drawing
-        self.setText(words.replace("&", "&&"))
-        self.setAccessibleName(words)
+        self.set_words(words)
         self.setToolTip(tool_tip)
         self.setIcon(icon(drawing, _MARGIN))
         self.setIconSize(QSize(SIZE + 2 * _MARGIN, SIZE))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.set_compact(True)
+
+    def set_words(self, words: str) -> None:
+        """Say something else."""
+        self.setText(words.replace("&", "&&"))
+        self.setAccessibleName(words)
 
     def set_compact(self, compact: bool) -> None:
         """Show the drawing alone, as small as it is; else as wide as there is room."""

@@ -13,7 +13,7 @@ def style_sheet(t: Tokens) -> str:
     """The rules of all areas, in the colours of `t`."""
     areas = (
         *(_controls, _chat_list, _model_bar, _messages, _composer),
-        *(_gauges, _notices, _pages, _settings, _plan, _library),
+        *(_gauges, _notices, _pages, _settings, _plan, _library, _discover, _downloads, _benchmarks),
     )
     return "\n".join(area(t) for area in areas)
 
@@ -201,4 +201,53 @@ def _library(t: Tokens) -> str:
 #library::item:selected {{ background: {t.selection}; }}
 #library::item:focus {{ border-color: {t.accent}; }}
 #library QLineEdit {{ background: {t.surface}; border: 1px solid {t.accent}; padding: 2px 4px; }}
+"""
+
+
+def _discover(t: Tokens) -> str:
+    return f"""
+#remoteFile {{ border: none; border-bottom: 1px solid {t.border}; }}
+#proposal {{ background: {t.raised}; border: 1px solid {t.border}; border-radius: 8px; }}
+#tokenField {{ background: {t.surface}; border: 1px solid {t.field}; border-radius: 6px; padding: 5px 8px;
+  placeholder-text-color: {t.muted}; }}
+#tokenField:focus {{ border-color: {t.accent}; }}
+"""
+
+
+def _downloads(t: Tokens) -> str:
+    return f"""
+#download {{ background: {t.raised}; border: 1px solid {t.border}; border-radius: 8px; }}
+#download:focus {{ border-color: {t.accent}; }}
+"""
+
+
+def _benchmarks(t: Tokens) -> str:
+    return f"""
+#numbers {{ background: {t.surface}; border: 1px solid {t.field}; border-radius: 2px; padding: 2px 6px;
+  placeholder-text-color: {t.muted}; }}
+#numbers:focus {{ border-color: {t.accent}; }}
+#numbers:disabled {{ color: {t.muted}; }}
+#benchModels {{ background: {t.surface}; border: 1px solid {t.field}; border-radius: 2px; outline: none; }}
+#benchModels:focus {{ border-color: {t.accent}; }}
+#benchModels::item, #benchResults::item {{ padding: 3px 4px; border: 1px solid transparent;
+  color: {t.text}; }}
+#benchModels::item:selected, #benchResults::item:selected {{ background: {t.selection}; color: {t.text}; }}
+#benchResults, #benchTable {{ background: {t.surface}; outline: none; }}
+#benchResults QScrollBar:horizontal, #benchTable QScrollBar:horizontal {{ background: transparent;
+  height: 12px; margin: 0; }}
+#benchResults QScrollBar::handle:horizontal, #benchTable QScrollBar::handle:horizontal {{
+  background: {t.border}; border-radius: 4px; margin: 2px; min-width: 32px; }}
+#benchResults QScrollBar::handle:horizontal:hover, #benchTable QScrollBar::handle:horizontal:hover {{
+  background: {t.muted}; }}
+BenchChoicesForm QCheckBox::indicator:unchecked, #benchModels::indicator:unchecked,
+#benchResults::indicator:unchecked {{ background: {t.surface}; border: 1px solid {t.field};
+  border-radius: 2px; width: 11px; height: 11px; }}
+#benchResults QLineEdit {{ background: {t.surface}; border: 1px solid {t.accent}; padding: 0 4px; }}
+#benchTable::item {{ padding: 2px 8px; }}
+#benchResults QHeaderView, #benchTable QHeaderView, #benchTable QTableCornerButton::section {{
+  background: transparent; border: none; }}
+#benchResults QHeaderView::section, #benchTable QHeaderView::section {{ background: {t.surface};
+  color: {t.muted}; border: none; border-bottom: 1px solid {t.border}; padding: 4px 8px; }}
+#benchTable QHeaderView::section:vertical {{ border-bottom: none; padding-left: 0; }}
+#benchTable QHeaderView::section:horizontal {{ color: {t.text}; font-weight: 600; }}
 """

@@ -27,13 +27,9 @@ class Share:
         start, end = sequence.pending[0]
         end = min(end, start + limit)
         is_last = len(sequence.pending) == 1 and end == sequence.pending[0][1]
-        position = sequence.ledger.next_position
-        output = None
-        for offset in range(start, end):
-            wants_logits = is_last and offset == end - 1
-            token = sequence.ledger.ids[offset]
-            index = batch.add(token, position + offset - start, sequence.seq_id, wants_logits)
-            output = index if wants_logits else None
+        ledger = sequence.ledger
+        index = batch.extend(ledger.ids[start:end], ledger.next_position, sequence.seq_id, is_last)
+        output = index if is_last else None
         return cls(sequence, start, end, output)
 
     def book(self) -> None:

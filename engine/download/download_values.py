@@ -6,6 +6,7 @@ import enum
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine.hub.hub_errors import Remedy
 from engine.hub.hub_values import RemoteModel
 
 
@@ -17,6 +18,7 @@ class DownloadStatus(enum.StrEnum):
     RUNNING = "running"
     STALLED = "stalled"  # connected, but nothing has come for a while; it goes on by itself
     WAITING = "waiting"  # the server or the network failed; it is tried again by itself
+    ELSEWHERE = "elsewhere"  # another window or command of Weir downloads it
     PAUSED = "paused"  # by the user
     FAILED = "failed"  # only the user can do something about it; what was fetched is kept
     DONE = "done"
@@ -29,6 +31,7 @@ class DownloadState:
     `done_bytes` never falls and never exceeds `total_bytes`. `bytes_per_second` is that of the last seconds,
     None while nothing was measured; `seconds_left` follows from it. `reason` is a sentence: why it waits, or
     has failed; `retry_in_s` when it is tried again. `path` is the first file in its final place, once `DONE`.
+    `remedies` say what helps once it has `FAILED`, the likeliest first; `page` is where terms are accepted.
     """
 
     model: RemoteModel
@@ -39,6 +42,8 @@ class DownloadState:
     reason: str | None = None
     retry_in_s: float | None = None
     path: Path | None = None
+    remedies: tuple[Remedy, ...] = ()
+    page: str | None = None
 
     @property
     def id(self) -> str:

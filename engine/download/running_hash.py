@@ -1,8 +1,8 @@
 """Bytes in, their SHA-256 out, taken by a thread beside the one that receives them.
 
 Hashing takes about as long as receiving and writing; side by side they cost little more than one of them. A
-few buffers go round, small enough to stay in the processor's cache, so a slow hash holds the network back
-and memory stays bounded.
+few buffers go round, 2 MiB in all, so they stay in the processor's cache, a slow hash holds the network
+back, and memory stays bounded.
 """
 
 from __future__ import annotations

@@ -23,11 +23,15 @@ _MAPPED, _REARRANGED = "CPU_Mapped", "CPU_"
 
 @dataclass(frozen=True, slots=True)
 class BufferSizes:
-    """Bytes by the name that llama.cpp gives a buffer, as `CUDA0`, `CUDA_Host`, `CPU_Mapped`."""
+    """Bytes by the name that llama.cpp gives a buffer, as `CUDA0`, `CUDA_Host`, `CPU_Mapped`.
+
+    `file_cache`: as in `DeviceBuffers`; `weights` and `file_cache` together are what the log says.
+    """
 
     weights: Mapping[str, int] = field(default_factory=dict)
     kv: Mapping[str, int] = field(default_factory=dict)
     compute: Mapping[str, int] = field(default_factory=dict)
+    file_cache: Mapping[str, int] = field(default_factory=dict)
 
 
 def read_sizes(log: Iterable[str]) -> BufferSizes:
@@ -41,17 +45,17 @@ def read_sizes(log: Iterable[str]) -> BufferSizes:
 
 
 def counted_once(sizes: BufferSizes, size_bytes: int) -> BufferSizes:
-    """`sizes` of a model whose tensors take `size_bytes`, without what lies in memory twice.
+    """`sizes` of a model whose tensors take `size_bytes`, with what lies in memory twice told apart.
 
     Weights that llama.cpp rearranges for the processor lie in a buffer of their own, as `CPU_REPACK`. The
-    buffer of the mapped file spans them still, but nobody reads these pages again: the system takes them back
-    when it needs room.
+    buffer of the mapped file spans them still, but nobody reads these pages again.
     """
     others = {name: size for name, size in sizes.weights.items() if name != _MAPPED}
     if _MAPPED not in sizes.weights or not any(name.startswith(_REARRANGED) for name in others):
         return sizes
-    mapped = min(sizes.weights[_MAPPED], max(0, size_bytes - sum(others.values())))
-    return replace(sizes, weights={**others, _MAPPED: mapped})
+    spanned = sizes.weights[_MAPPED]
+    mapped = min(spanned, max(0, size_bytes - sum(others.values())))
+    return replace(sizes, weights={**others, _MAPPED: mapped}, file_cache={_MAPPED: spanned - mapped})
 
 
 def by_device(
@@ -62,7 +66,7 @@ def by_device(
     A buffer lies on the device whose name it begins with. All others are the machine's own memory,
     `CUDA_Host` too: it is pinned for the driver, not on the card.
     """
-    parts = (of_model.weights, of_context.kv, of_context.compute)
+    parts = (of_model.weights, of_context.kv, of_context.compute, of_model.file_cache)
     names = [name for name in devices if name != _HOST]
     found = tuple(
         DeviceBuffers(device, *(_bytes_on(device, part, names) for part in parts))

@@ -1,8 +1,8 @@
-"""How many bytes a second the processor reads from RAM: measured once, and kept for this machine.
+"""How many bytes a second the processor reads from RAM: measured a few times, and kept for this machine.
 
 `Hardware` goes in, a `CPUBandwidth` comes out. Promises: the reading happens in a process of its own, for
-about half a second after its buffer is filled; a figure of another machine is never used. Knows nothing
-about models.
+about half a second after its buffer is filled; a figure of another machine is never used; of several
+measurements the best is kept, since what disturbs one can only make it slower. Knows nothing about models.
 
 The buffer is read by `numpy.max` over 32-bit numbers, which is vectorised and waits for memory only. Of the
 reading, spans of some milliseconds are looked at, and a quick one counts: neighbours that want the cores too
@@ -15,13 +15,14 @@ import itertools
 import multiprocessing
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 from engine.memory.hardware import BandwidthSource, Device, Hardware
+from engine.memory.kernel_speed import KernelSpeed, best_of, parse_kernels
 from engine.memory.system_file import read_json, write_json
 
 _SPAWN = multiprocessing.get_context("spawn")
@@ -32,15 +33,20 @@ _SMALLEST_BUFFER, _LARGEST_BUFFER = 128 * _MEBIBYTE, 512 * _MEBIBYTE
 _UNKNOWN_CACHE = 64 * _MEBIBYTE
 _PART = 8 * _MEBIBYTE
 _PARTS_IN_A_WINDOW = 4  # of each thread
+_MEASUREMENTS = 3
+_SECONDS_BETWEEN = 600.0  # what disturbed one is over then
+_LARGEST_SURPRISE = 3.0  # beyond it the decode is wrong, not the bandwidth
 _QUICK = 0.9  # of the spans are slower than the one that counts; the very quickest are chance
 
 
 @dataclass(frozen=True, slots=True)
 class CPUBandwidth:
-    """Bytes a second."""
+    """Bytes a second, measured `measured_at` (seconds since 1970); `kernels` where they were measured too."""
 
     one_thread: float
     all_cores: float
+    kernels: KernelSpeed | None = None
+    measured_at: float = 0.0
 
     @property
     def best(self) -> float:
@@ -49,23 +55,61 @@ class CPUBandwidth:
 
 
 class BandwidthStore:
-    """One small JSON file with the last measurement and the machine that it was taken on."""
+    """One small JSON file with the best of what was measured and the machine that it was measured on."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def stored(self, hardware: Hardware) -> CPUBandwidth | None:
         """What was measured on this machine; None if nothing was, or on another one."""
-        found = read_json(self._path)
-        if not isinstance(found, dict) or found.get("machine") != _describe(hardware):
+        found = self._read(hardware)
+        figures = [found.get(name) for name in ("one_thread", "all_cores")]
+        one, every = (float(f) if isinstance(f, int | float) and _is_rate(f) else None for f in figures)
+        if one is None or every is None:
             return None
-        figures = [found.get("one_thread"), found.get("all_cores")]
-        one, every = (figure if _is_rate(figure) else None for figure in figures)
-        return None if one is None or every is None else CPUBandwidth(float(one), float(every))
+        date = found.get("measured_at")
+        measured_at = date if isinstance(date, int | float) and _is_rate(date) else 0.0
+        kernels = parse_kernels(found.get("kernels"))
+        return CPUBandwidth(one, every, kernels, measured_at)
 
-    def keep(self, hardware: Hardware, bandwidth: CPUBandwidth) -> None:
-        """Replace what is stored."""
-        write_json(self._path, {"machine": _describe(hardware), **asdict(bandwidth)})
+    def wants_more(self, hardware: Hardware) -> bool:
+        """Whether it should be measured (again): each of the first few may have been disturbed."""
+        stored = self.stored(hardware)
+        if stored is None:
+            return True
+        count = self._read(hardware).get("count")
+        is_settled = isinstance(count, int) and count >= _MEASUREMENTS
+        return not is_settled and abs(time.time() - stored.measured_at) > _SECONDS_BETWEEN
+
+    def keep(self, hardware: Hardware, bandwidth: CPUBandwidth) -> CPUBandwidth:
+        """Store the best of this and of what is stored; returns that."""
+        stored, count = self.stored(hardware), self._read(hardware).get("count")
+        best = bandwidth if stored is None else _best_of(stored, bandwidth)
+        best = replace(best, measured_at=time.time())
+        n_measured = count + 1 if isinstance(count, int) and not isinstance(count, bool) else 1
+        self._write(hardware, best, n_measured)
+        return best
+
+    def prove(self, hardware: Hardware, rate: float) -> None:
+        """A decode read so many bytes a second: the bandwidth is that at least."""
+        stored, count = self.stored(hardware), self._read(hardware).get("count")
+        if stored is not None and stored.best < rate < _LARGEST_SURPRISE * stored.best:
+            self._write(hardware, replace(stored, all_cores=rate), count)
+
+    def _read(self, hardware: Hardware) -> Mapping[str, object]:
+        found = read_json(self._path)
+        is_ours = isinstance(found, dict) and found.get("machine") == _describe(hardware)
+        return found if is_ours and isinstance(found, dict) else {}
+
+    def _write(self, hardware: Hardware, bandwidth: CPUBandwidth, count: object) -> None:
+        write_json(self._path, {"machine": _describe(hardware), "count": count, **asdict(bandwidth)})
+
+
+def _best_of(one: CPUBandwidth, other: CPUBandwidth) -> CPUBandwidth:
+    kernels = one.kernels or other.kernels
+    if one.kernels and other.kernels:
+        kernels = best_of(one.kernels, other.kernels)
+    return CPUBandwidth(max(one.one_thread, other.one_thread), max(one.all_cores, other.all_cores), kernels)
 
 
 def measure_bandwidth(hardware: Hardware) -> CPUBandwidth | None:
@@ -106,7 +150,10 @@ def buffer_bytes(hardware: Hardware) -> int | None:
 def _with(device: Device, bandwidth: CPUBandwidth) -> Device:
     # A graphics unit that reads the same RAM has the same bandwidth at least.
     if device.kind == "cpu" or (device.kind == "igpu" and device.bandwidth is None):
-        return replace(device, bandwidth=bandwidth.best, bandwidth_source=BandwidthSource.MEASURED)
+        kernels = bandwidth.kernels if device.kind == "cpu" else None
+        return replace(
+            device, bandwidth=bandwidth.best, bandwidth_source=BandwidthSource.MEASURED, kernels=kernels
+        )
     return device
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 import psutil
 
 from engine.memory.container_limits import ContainerLimits, read_limits
+from engine.memory.kernel_speed import KernelSpeed
 from engine.memory.nvidia import Card, CardReader, used_by_others
 from engine.memory.processor import read_processor
 from engine.memory.processor_linux import node_memory
@@ -39,7 +40,7 @@ class Device:
 
     `name` is ggml's ("CPU", "CUDA0"), `kind` "cpu", "gpu", "igpu" or "accel". `used_by_others`: what
     programs other than Weir hold. `bandwidth`: bytes a second that it reads from its memory at best.
-    `shares_ram`: its memory is a part of the machine's, not beside it.
+    `shares_ram`: its memory is a part of the machine's, not beside it. `kernels`: how fast it computes.
     """
 
     name: str
@@ -51,13 +52,15 @@ class Device:
     bandwidth: float | None = None
     bandwidth_source: BandwidthSource | None = None
     shares_ram: bool = False
+    kernels: KernelSpeed | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Hardware:
     """One machine at one moment. `devices`: the CPU first. Swap and RAM in bytes.
 
-    Of a container, what it may use. RAM leaves out the memory of graphics cards that the system counts too.
+    Of a container, what it may use; 0 where the system does not say. RAM leaves out the memory of graphics
+    cards that the system counts too.
     `last_level_cache`: bytes of the processor's, None where the system does not say.
     """
 
@@ -117,8 +120,7 @@ def read_hardware(
 
 
 def _read_ram(limits: ContainerLimits, cards: Iterable[Card]) -> _RAM:
-    memory = psutil.virtual_memory()
-    total, available = memory.total, memory.available
+    total, available = _system_ram()
     for node in {card.numa_node for card in cards if card.numa_node is not None}:
         of_card = node_memory(Path("/sys"), node)
         if of_card is not None and of_card[0] < total:
@@ -130,10 +132,26 @@ def _read_ram(limits: ContainerLimits, cards: Iterable[Card]) -> _RAM:
     return _RAM(total, max(0, min(available, total)))
 
 
+def _system_ram() -> tuple[int, int]:
+    """All and what is free; zeros where the system hides both."""
+    try:
+        memory = psutil.virtual_memory()
+    except (OSError, RuntimeError, ValueError, KeyError):  # no /proc
+        return _pages("SC_PHYS_PAGES"), _pages("SC_AVPHYS_PAGES")
+    return memory.total, memory.available
+
+
+def _pages(which: str) -> int:
+    try:
+        return os.sysconf(which) * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return 0
+
+
 def _read_swap(limits: ContainerLimits) -> tuple[int, int]:
     try:
         swap = psutil.swap_memory()
-    except (OSError, RuntimeError):  # Windows without performance counters
+    except (OSError, RuntimeError, ValueError, KeyError):  # no /proc, or Windows without performance counters
         return 0, 0
     total = swap.total if limits.swap_total is None else min(swap.total, limits.swap_total)
     return total, min(swap.used, total)
@@ -145,9 +163,9 @@ def _cpu(cpu: DeviceMemory | None, name: str, ram: _RAM, own_pids: frozenset[int
         name="CPU" if cpu is None else cpu.name,
         description=name,
         kind="cpu",
-        total=ram.total,
-        free=ram.available,
-        used_by_others=max(0, others),
+        total=ram.total or None,
+        free=ram.available if ram.total else None,
+        used_by_others=max(0, others) if ram.total else None,
     )
 
 

@@ -14,18 +14,18 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from engine.memory.compute_plan import borrowed_bytes, graph_bytes, input_bytes, logits_bytes
+from engine.memory.engine_plan import engine_bytes
 from engine.memory.hardware import Device, Hardware
-from engine.memory.kv_math import KvSizes, kv_sizes, padded_cells
+from engine.memory.kv_math import KvSizes, kv_sizes
 from engine.memory.load_options import usable_cards
 from engine.memory.memory_plan import DevicePlan, ExactSizes, LoadShape
 from engine.models.model_facts import ModelFacts
-from engine.protocol import EffectiveOptions, FlashAttention
+from engine.protocol import EffectiveOptions, FlashAttention, KVType
 
 CPU = "CPU"
-# Measured at vocabularies of 2,048 to 262,144 tokens, and after llama_kv_cells in src/llama-kv-cells.h.
-_BYTES_A_TOKEN_OF_VOCABULARY = 170
-_BYTES_A_CELL = 48
-_ENGINE_BYTES = 2**20
+
+# Context, types of K and V, sequences, flash attention.
+_KvShape = tuple[int, KVType, KVType, int, bool]
 
 
 class Layouts:
@@ -53,11 +53,13 @@ class Layouts:
             name=CPU,
             description=hardware.cpu_name,
             kind="cpu",
-            total=hardware.ram_total,
-            free=hardware.ram_available,
+            total=hardware.ram_total or None,
+            free=hardware.ram_available if hardware.ram_total else None,
             used_by_others=None if cpu is None else cpu.used_by_others,
         )
+        self._n_threads = hardware.n_physical_cores
         self._kv_factor = 1.0
+        self._known_kv: dict[_KvShape, KvSizes] = {}
         self._compute_correction: dict[str, int] = {}
         self.exact = exact if exact is not None and self._is_of_this_load(exact) else None
         if self.exact is not None:
@@ -72,6 +74,7 @@ class Layouts:
         """What a load of this shape puts on each device that gets anything."""
         places = self.places(shape.n_gpu_layers)
         weights, compute = self._weights(places), self._compute(shape, places)
+        file_cache = self._rearrange(weights, shape, places)
         kv, state = self._caches(shape, places)
         for name, more in self._compute_correction.items():
             compute[name] = max(0, compute[name] + more) if compute[name] else 0
@@ -85,7 +88,8 @@ class Layouts:
                 total=device.total,
                 free=self._free(device),
                 used_by_others=device.used_by_others,
-                engine=self._engine_bytes(shape) if device is self._cpu else 0,
+                engine=engine_bytes(self._facts, shape, self._n_threads) if device is self._cpu else 0,
+                file_cache=file_cache if device is self._cpu else 0,
             )
             for device in (*self.cards, self._cpu)
             if device is self._cpu or weights[device.name] or compute[device.name]
@@ -119,55 +123,59 @@ class Layouts:
     def _weights(self, places: Sequence[str]) -> Counter[str]:
         facts = self._facts
         layers = facts.layer_bytes
-        weights = Counter[str]()
-        for place, n_bytes in zip(places, layers, strict=False):
-            weights[place] += n_bytes
+        weights = _by_place(places, layers)
         weights[places[-1]] += facts.output_bytes
         weights[CPU] += facts.weights_bytes - sum(layers) - facts.output_bytes
         if places[-1] != CPU:
             weights[places[-1]] += facts.output_copy_bytes
         return weights
 
+    def _rearrange(self, weights: Counter[str], shape: LoadShape, places: Sequence[str]) -> int:
+        """Add what lies twice once it is rearranged; returns what of the mapped file is not read again."""
+        facts, options = self._facts, shape.options
+        if options.devices != () or any(place != CPU for place in places):
+            return 0
+        weights[CPU] += facts.rearranged.copies
+        return 0 if options.mmap is False else facts.rearranged.file_cache(facts.weights_bytes)
+
     def _caches(self, shape: LoadShape, places: Sequence[str]) -> tuple[Counter[str], Counter[str]]:
         """Keys and values, and states: each where its layer is, of looped models at each pass."""
-        kv, state = Counter[str](), Counter[str]()
         sizes = self._kv_sizes(shape)
-        of_layers = itertools.cycle(places[:-1] or [CPU])
-        for place, of_kv, of_state in zip(of_layers, sizes.kv_by_layer, sizes.state_by_layer, strict=False):
-            kv[place] += round(of_kv * self._kv_factor)
-            state[place] += of_state
-        return kv, state
+        of_layers = places[:-1] or (CPU,)
+        return _by_place(of_layers, sizes.kv_by_layer), _by_place(of_layers, sizes.state_by_layer)
 
     def _kv_sizes(self, shape: LoadShape) -> KvSizes:
+        """Counted once: trying how many layers have room asks for the same again and again."""
         options = shape.options
-        return kv_sizes(
-            self._facts,
-            shape.n_ctx,
-            options.k_type,
-            shape.n_seq_max,
-            v_type=options.v_type,
-            flash_attention=options.flash_attention is not FlashAttention.OFF,
-            n_ubatch=options.n_ubatch,
-        )
+        is_flash = options.flash_attention is not FlashAttention.OFF
+        key = (shape.n_ctx, options.k_type, options.v_type, shape.n_seq_max, is_flash)
+        if key not in self._known_kv:
+            counted = kv_sizes(
+                self._facts,
+                shape.n_ctx,
+                options.k_type,
+                shape.n_seq_max,
+                v_type=options.v_type,
+                flash_attention=is_flash,
+            )
+            by_layer = tuple(round(of_kv * self._kv_factor) for of_kv in counted.kv_by_layer)
+            self._known_kv[key] = KvSizes(by_layer, counted.state_by_layer)
+        return self._known_kv[key]
 
     def _compute(self, shape: LoadShape, places: Sequence[str]) -> Counter[str]:
         facts, n_on_cpu = self._facts, places.count(CPU)
         uses_cards = n_on_cpu < len(places)  # Weir loads without cards where no layer goes to them
-        compute = Counter[str]()
+        compute, of_graph = Counter[str](), graph_bytes(facts, shape)
         for card in self.cards:
             if card.name in places:
-                compute[card.name] = graph_bytes(facts, shape)
+                compute[card.name] = of_graph
         if n_on_cpu and uses_cards:
             # The first card computes long prompts also through the layers that lie in RAM.
             first = self.cards[0].name
-            compute[first] = graph_bytes(facts, shape) + borrowed_bytes(facts, n_on_cpu)
-        in_ram = graph_bytes(facts, shape) if n_on_cpu else input_bytes(facts, shape)
+            compute[first] = of_graph + borrowed_bytes(facts, n_on_cpu)
+        in_ram = of_graph if n_on_cpu else input_bytes(facts, shape)
         compute[CPU] = in_ram + logits_bytes(facts, shape)
         return compute
-
-    def _engine_bytes(self, shape: LoadShape) -> int:
-        vocabulary = (self._facts.n_vocab or 0) * _BYTES_A_TOKEN_OF_VOCABULARY
-        return _ENGINE_BYTES + vocabulary + padded_cells(shape.n_ctx) * _BYTES_A_CELL
 
     def _correct_by(self, exact: ExactSizes) -> None:
         """Take what llama.cpp said of one shape for a correction of what is counted for all."""
@@ -177,6 +185,7 @@ class Layouts:
         kv_bytes = self._kv_sizes(exact.shape).kv_bytes
         if not self._facts.is_cache_exact and kv_bytes:
             self._kv_factor = exact.kv_bytes / kv_bytes
+            self._known_kv.clear()
 
 
 def _cards_of(hardware: Hardware, names: Sequence[str] | None) -> tuple[Device, ...]:
@@ -184,6 +193,16 @@ def _cards_of(hardware: Hardware, names: Sequence[str] | None) -> tuple[Device, 
     if names is None:
         return usable_cards(hardware.devices)
     return tuple(device for device in hardware.devices if device.name in names)
+
+
+def _by_place(places: Sequence[str], sizes: Sequence[int]) -> Counter[str]:
+    """The sums, each run of layers at once; layers beyond the places begin again with the first."""
+    sums, start = Counter[str](), 0
+    for place, run in itertools.groupby(itertools.islice(itertools.cycle(places), len(sizes))):
+        end = start + sum(1 for _ in run)
+        sums[place] += sum(sizes[start:end])
+        start = end
+    return sums
 
 
 def _spread(names: Sequence[str], shares: Sequence[float], n_layers: int) -> Iterator[str]:

@@ -10,15 +10,26 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from engine.protocol import EffectiveOptions, KVType, LoadOptions
+from engine.protocol import EffectiveOptions, KVType, LoadOptions, real_n_ctx
 
 DEFAULT_N_CTX = 8192
 UNKNOWN_N_CTX_TRAIN = 4096
+_MOST_N_CTX_TRAIN = 2**31 - 1  # llama.cpp keeps it in 32 bits, and takes larger ones for none
+
+
+def said_n_ctx_train(in_file: int | None) -> int | None:
+    """The trained context that the file says, None where it says none or what no context can be."""
+    return in_file if in_file and 0 < in_file <= _MOST_N_CTX_TRAIN else None
+
+
+def trained_n_ctx(in_file: int | None) -> int:
+    """The trained context that is taken, of a file that says `in_file`."""
+    return said_n_ctx_train(in_file) or UNKNOWN_N_CTX_TRAIN
 
 
 def default_n_ctx(n_ctx_train: int | None) -> int:
     """The context where none is asked for, of a model that was trained for so many tokens, if it says."""
-    return min(DEFAULT_N_CTX, n_ctx_train or UNKNOWN_N_CTX_TRAIN)
+    return min(DEFAULT_N_CTX, trained_n_ctx(n_ctx_train))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +49,20 @@ class Wishes:
 
 @dataclass(frozen=True, slots=True)
 class LoadShape:
-    """How a model is loaded, nothing left open; of `n_gpu_layers` the output counts as one."""
+    """How a model is loaded, nothing left open; of `n_gpu_layers` the output counts as one.
+
+    `n_ctx` is what is asked for: llama.cpp rounds it up to `n_cells`.
+    """
 
     n_ctx: int
     n_gpu_layers: int
     n_seq_max: int
     options: EffectiveOptions = field(default_factory=EffectiveOptions)
+
+    @property
+    def n_cells(self) -> int:
+        """Tokens that the context really has."""
+        return real_n_ctx(self.n_ctx)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +79,9 @@ class ExactSizes:
     compute_bytes: Mapping[str, int]
 
 
-# The engine's process before it loads anything, and the one that renders its chat templates: measured.
-PROCESS_BYTES = 42 * 2**20
+# The engine's process before it loads anything, and what the one that renders its chat templates has of its
+# own: measured.
+PROCESS_BYTES = 47 * 2**20
 
 
 class Verdict(enum.StrEnum):
@@ -79,7 +99,9 @@ class DevicePlan:
     """What goes to one device, in bytes; `free` is what is there for it, what will be freed included.
 
     None where the driver does not say. `engine`: what the engine's process needs besides for this model, its
-    vocabulary above all; the process itself (`PROCESS_BYTES`) is not in it.
+    vocabulary above all; the process itself (`PROCESS_BYTES`) is not in it. `file_cache`: pages of the
+    model's file that were read once, since the weights in them were rearranged: the system takes them back
+    when it needs room, so they are not needed.
     """
 
     device: str
@@ -91,10 +113,11 @@ class DevicePlan:
     free: int | None
     used_by_others: int | None
     engine: int = 0
+    file_cache: int = 0
 
     @property
     def needed(self) -> int:
-        """All that goes there."""
+        """All that goes there, and stays."""
         return self.weights + self.kv + self.state + self.compute + self.engine
 
 
@@ -103,8 +126,10 @@ class MemoryPlan:
     """What loading would take. `available_bytes`: free memory of all devices used, `freed_bytes` included.
 
     `predicted_tps`: expected tokens a second at an empty context, None where no bandwidth is known;
-    `limit_tps`: the bare roofline. `reasons`: sentences for people, the most important first.
+    `limit_tps`: the bare roofline; `..._full_tps` when the context is full. `is_speed_measured`: a model was
+    decoded on these devices before. `reasons`: sentences for people, the most important first.
     `n_ctx_fitting`: the largest context that would fit, 0 if none. `is_exact`: sizes are llama.cpp's own.
+    `n_ctx_train`: the trained context, as it is taken.
     `can_insist`: only a card's memory is too small as counted, so that trying could fail but could not make
     the machine swap.
     """
@@ -120,11 +145,20 @@ class MemoryPlan:
     reasons: tuple[str, ...]
     is_exact: bool
     can_insist: bool = False
+    n_ctx_train: int = _MOST_N_CTX_TRAIN
+    predicted_full_tps: float | None = None
+    limit_full_tps: float | None = None
+    is_speed_measured: bool = False
 
     @property
     def n_ctx(self) -> int:
-        """Tokens of the context."""
+        """Tokens of the context, as asked for."""
         return self.shape.n_ctx
+
+    @property
+    def n_cells(self) -> int:
+        """Tokens of the context, as it is made."""
+        return self.shape.n_cells
 
     @property
     def n_gpu_layers(self) -> int:
@@ -163,8 +197,18 @@ class MemoryPlan:
 
     @property
     def total_bytes(self) -> int:
-        """All of it."""
+        """All that the engine's process grows by, once its context is full, but for `file_cache_bytes`."""
         return sum(device.needed for device in self.devices)
+
+    @property
+    def file_cache_bytes(self) -> int:
+        """Pages of the model's file on top, which can be taken back."""
+        return sum(device.file_cache for device in self.devices)
+
+    @property
+    def is_context_possible(self) -> bool:
+        """Whether the model was trained for such a context; the sizes of an impossible one say nothing."""
+        return self.shape.n_ctx <= self.n_ctx_train
 
     @property
     def fits(self) -> bool:

@@ -7,7 +7,8 @@ Sources: the roofline is that of Williams, Waterman and Patterson, "Roofline: an
 performance model", 2009, doi:10.1145/1498765.1498785. Two operations for each parameter and token: Kaplan
 et al., "Scaling laws for neural language models", 2020, arXiv:2001.08361, section 2.1. That a small model
 on a fast card is bound by the launches of its kernels and not by memory was measured: 1.05 ms a token on an
-H200 for 97 MB of weights, which its memory reads in 0.02 ms; hence the constant overhead.
+H200 for 97 MB of weights, which its memory reads in 0.02 ms; hence the constant overhead. A processor with
+few cores computes quantized weights slower than it reads them, and attention much slower: hence the kernels.
 """
 
 from __future__ import annotations
@@ -15,17 +16,29 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from engine.memory.kernel_speed import KernelSpeed
+from engine.memory.token_work import TokenWork
 from engine.models.model_facts import ModelFacts
 
+_KERNELS_PER_LAYER = (
+    20  # those of a llama: three norms with their weights, seven matrices, RoPE, attention ...
+)
 _OPERATIONS_PER_PARAMETER = 2  # a multiplication and an addition
 
 
 @dataclass(frozen=True, slots=True)
 class DecodeSpeed:
-    """How a device decodes: `overhead` seconds for each token, and `bandwidth` bytes read a second beside."""
+    """How a device decodes: `overhead` seconds for each token, and `bandwidth` bytes read a second beside.
+
+    `kernels`: where they are known, they may take longer than reading. `logit`: seconds for each token of
+    the vocabulary that may come next. `factor`: of it all, what was really measured.
+    """
 
     bandwidth: float
     overhead: float = 0.0
+    kernels: KernelSpeed | None = None
+    logit: float = 0.0
+    factor: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +52,21 @@ class CurvePoint:
 def seconds_per_token(bytes_read: float, speed: DecodeSpeed) -> float:
     """Time of one token that reads `bytes_read` of weights and cache from one device."""
     return speed.overhead + bytes_read / speed.bandwidth
+
+
+def seconds_of(work: TokenWork, speed: DecodeSpeed) -> float:
+    """Time of one token's `work` on a device."""
+    kernels = speed.kernels
+    if kernels is None:
+        return speed.factor * (seconds_per_token(work.bytes_read, speed) + work.n_logits * speed.logit)
+    reading = sum(
+        n_bytes / min(speed.bandwidth, kernels.weights_rate(name) or speed.bandwidth)
+        for name, n_bytes in work.weights.items()
+    )
+    attention = work.head_cells * kernels.seconds_per_head_cell(work.k_type, work.head_size)
+    started = work.n_layers * _KERNELS_PER_LAYER * kernels.kernel
+    beside = speed.overhead + work.n_logits * speed.logit
+    return speed.factor * (beside + started + reading + max(attention, work.kv_bytes / speed.bandwidth))
 
 
 def split_seconds_per_token(reads: Iterable[tuple[float, DecodeSpeed]]) -> float:

@@ -34,7 +34,11 @@ class Alternatives:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a load of this shape fits; `all_layers`: the layers that cards could take, the output as one."""
+    """How a load of this shape fits; `all_layers`: the layers that cards could take, the output as one.
+
+    `says_n_ctx_train` is False where `n_ctx_train` is a guess. `is_reserve_short`: nothing fits only because
+    some memory is left to the system.
+    """
 
     verdict: Verdict
     shape: LoadShape
@@ -43,6 +47,8 @@ class Outcome:
     pools: tuple[Pool, ...]
     freed_bytes: int
     alternatives: Alternatives
+    is_reserve_short: bool = False
+    says_n_ctx_train: bool = True
 
 
 def reasons(facts: ModelFacts, outcome: Outcome, is_exact: bool) -> tuple[str, ...]:
@@ -79,20 +85,33 @@ def _how_it_fits(outcome: Outcome) -> Words:
 
 def _obstacles(outcome: Outcome) -> Iterator[Words]:
     shape = outcome.shape
-    if shape.n_ctx > outcome.n_ctx_train:
-        yield Words(
-            "A context of {n_ctx} tokens is not possible: the model was trained for {n_ctx_train}.",
-            n_ctx=Number(shape.n_ctx),
-            n_ctx_train=Number(outcome.n_ctx_train),
-        )
     short = [pool for pool in outcome.pools if pool.room is Room.NONE]
-    if short:
-        yield Words("Does not fit: {needs}.", needs=_joined("{first}, and {next}", map(_need, short)))
-    elif shape.n_ctx <= outcome.n_ctx_train:
+    if shape.n_ctx > outcome.n_ctx_train:  # what it would need says nothing
+        yield _too_long(outcome)
+    elif short:
+        needs = (_need(pool, outcome.is_reserve_short) for pool in short)
+        yield Words("Does not fit: {needs}.", needs=_joined("{first}, and {next}", needs))
+    else:
         yield Words(
             "The KV cache of this model cannot be stored as {kv_type}: its heads are too narrow.",
             kv_type=_types(shape.options),
         )
+
+
+def _too_long(outcome: Outcome) -> Words:
+    n_ctx, n_ctx_train = Number(outcome.shape.n_ctx), Number(outcome.n_ctx_train)
+    if outcome.says_n_ctx_train:
+        return Words(
+            "A context of {n_ctx} tokens is not possible: the model was trained for {n_ctx_train}.",
+            n_ctx=n_ctx,
+            n_ctx_train=n_ctx_train,
+        )
+    return Words(
+        "A context of {n_ctx} tokens is not possible: {n_ctx_train} are taken, since the file does not say "
+        "for how many the model was trained.",
+        n_ctx=n_ctx,
+        n_ctx_train=n_ctx_train,
+    )
 
 
 def _remedies(facts: ModelFacts, outcome: Outcome) -> Iterator[Words]:
@@ -117,7 +136,12 @@ def _remedies(facts: ModelFacts, outcome: Outcome) -> Iterator[Words]:
                 size=size(pool.used_by_others),
                 where=_where(pool),
             )
-    if other == Alternatives():
+    if outcome.is_reserve_short:
+        yield Words(
+            "With what must stay free a short context would fit: close other programs, or choose a smaller "
+            "model."
+        )
+    elif other == Alternatives():
         yield Words(
             "Its weights alone take {size}: choose a smaller quantization of it, or a smaller model.",
             size=size(facts.weights_bytes),
@@ -130,6 +154,17 @@ def _notes(facts: ModelFacts, outcome: Outcome, is_exact: bool) -> Iterator[Word
             "{size} of what is free will be freed by unloading the present model.",
             size=size(outcome.freed_bytes),
         )
+    if not outcome.says_n_ctx_train and outcome.shape.n_ctx <= outcome.n_ctx_train:
+        yield Words(
+            "The file does not say for how many tokens the model was trained: {n_ctx_train} are taken.",
+            n_ctx_train=Number(outcome.n_ctx_train),
+        )
+    if outcome.shape.n_cells != outcome.shape.n_ctx <= outcome.n_ctx_train:
+        yield Words(
+            "A context is made in steps of 256 tokens: it has {n_cells} instead of {n_ctx}.",
+            n_cells=Number(outcome.shape.n_cells),
+            n_ctx=Number(outcome.shape.n_ctx),
+        )
     if not facts.is_cache_exact and not is_exact:
         yield Words("The cache of this architecture takes more than can be counted before it is loaded.")
 
@@ -141,7 +176,7 @@ def _types(options: EffectiveOptions) -> str:
     return Words("{k_type} (K) and {v_type} (V)", k_type=options.k_type.value, v_type=options.v_type.value)
 
 
-def _need(pool: Pool) -> Words:
+def _need(pool: Pool, is_reserve_short: bool) -> Words:
     free = pool.free or 0
     text = Words(
         "it needs {needed} {where}, where {free} are free",
@@ -149,10 +184,10 @@ def _need(pool: Pool) -> Words:
         where=_where(pool),
         free=size(free),
     )
-    if pool.needed > free:
+    if pool.needed > free and not is_reserve_short:
         return text
-    # Without this it would look as if it fitted.
-    return Words("{need}, of which {kept} stay for the system", need=text, kept=size(pool.reserve))
+    # Without this it would look as if it fitted, or as if something smaller would.
+    return Words("{need}, and {kept} must stay free for the system", need=text, kept=size(pool.reserve))
 
 
 def _where(pool: Pool) -> Words:

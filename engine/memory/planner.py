@@ -15,22 +15,28 @@ from engine.memory.kv_math import can_quantize
 from engine.memory.layout_plan import Layouts
 from engine.memory.load_options import settle
 from engine.memory.memory_plan import (
-    UNKNOWN_N_CTX_TRAIN,
     ExactSizes,
     LoadShape,
     MemoryPlan,
     Verdict,
     Wishes,
     default_n_ctx,
+    said_n_ctx_train,
+    trained_n_ctx,
 )
 from engine.memory.plan_words import Alternatives, Outcome, reasons
 from engine.memory.room_plan import Pool, Room, pools, worst
-from engine.memory.speed_plan import limit_tps, predicted_tps
+from engine.memory.speed_plan import planned_speed
 from engine.models.model_facts import ModelFacts
 from engine.protocol import KVType
 
 _N_CTX_STEP = 256
-_SMALLER_TYPES = {KVType.F16: (KVType.Q8_0, KVType.Q4_0), KVType.Q8_0: (KVType.Q4_0,)}
+# What is smaller; and f16 for heads that are too narrow for blocks.
+_OTHER_TYPES = {
+    KVType.F16: (KVType.Q8_0, KVType.Q4_0),
+    KVType.Q8_0: (KVType.Q4_0, KVType.F16),
+    KVType.Q4_0: (KVType.F16,),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +71,24 @@ def plan(
     outcome = planner.outcome(shape, sum(freed.values()))
     places = planner.layouts.places(shape.n_gpu_layers)
     known = planner.layouts.exact
+    speed = planned_speed(
+        facts, hardware, places, n_ctx=n_ctx, options=shape.options, calibrations=calibrations
+    )
     return MemoryPlan(
         verdict=outcome.verdict,
         shape=shape,
         devices=planner.layouts.devices(shape),
         available_bytes=sum(pool.free or 0 for pool in outcome.pools if not pool.is_part_of_ram),
         freed_bytes=outcome.freed_bytes,
-        predicted_tps=predicted_tps(facts, hardware, places, calibrations),
-        limit_tps=limit_tps(facts, hardware, places),
+        predicted_tps=speed.predicted,
+        limit_tps=speed.limit,
+        predicted_full_tps=speed.predicted_full,
+        limit_full_tps=speed.limit_full,
+        is_speed_measured=speed.is_measured,
         n_ctx_fitting=outcome.alternatives.n_ctx,
         reasons=(*reasons(facts, outcome, is_exact=known is not None), *settled.sentences),
         is_exact=known is not None and known.shape == shape,
+        n_ctx_train=planner.n_ctx_train,
         can_insist=outcome.verdict is Verdict.DOES_NOT_FIT and planner.is_only_a_card_short(outcome),
     )
 
@@ -90,7 +103,7 @@ class _Planner:
 
     def __init__(self, facts: ModelFacts, hardware: Hardware, wishes: Wishes, layouts: Layouts) -> None:
         self.layouts = layouts
-        self.n_ctx_train = facts.n_ctx_train or UNKNOWN_N_CTX_TRAIN
+        self.n_ctx_train = trained_n_ctx(facts.n_ctx_train)
         self._facts = facts
         self._hardware = hardware
         self._wishes = wishes
@@ -114,6 +127,7 @@ class _Planner:
         """How this shape fits, and what else would."""
         found = self._pools(shape)
         verdict = self._verdict(shape, worst(found))
+        alternatives = Alternatives() if verdict is Verdict.CANNOT_CHAT else self._alternatives(shape)
         return Outcome(
             verdict=verdict,
             shape=shape,
@@ -121,7 +135,9 @@ class _Planner:
             all_layers=self.layouts.all_layers,
             pools=found,
             freed_bytes=freed_bytes,
-            alternatives=Alternatives() if verdict is Verdict.CANNOT_CHAT else self._alternatives(shape),
+            alternatives=alternatives,
+            says_n_ctx_train=said_n_ctx_train(self._facts.n_ctx_train) is not None,
+            is_reserve_short=alternatives == Alternatives() and self._would_fit_to_the_brim(),
         )
 
     def is_only_a_card_short(self, outcome: Outcome) -> bool:
@@ -133,6 +149,11 @@ class _Planner:
 
     def _fits(self, shape: LoadShape) -> bool:
         return self._is_possible(shape) and worst(self._pools(shape)) is not Room.NONE
+
+    def _would_fit_to_the_brim(self) -> bool:
+        """Whether the smallest context would fit if nothing were left to the system and other programs."""
+        found = self._pools(self.shape(_N_CTX_STEP, self._wishes.kv_type, -1))
+        return all(pool.free is None or pool.needed <= pool.free for pool in found)
 
     def _is_possible(self, shape: LoadShape) -> bool:
         return shape.n_ctx <= self.n_ctx_train and can_quantize(
@@ -155,9 +176,7 @@ class _Planner:
         if self._fits(shape):
             return Alternatives(n_ctx=max(n_ctx, shape.n_ctx))
         by_itself = self.shape(shape.n_ctx, kv_type, -1)
-        smaller = (
-            other for other in _SMALLER_TYPES.get(kv_type, ()) if self._fits(self.shape(shape.n_ctx, other))
-        )
+        smaller = (other for other in _OTHER_TYPES[kv_type] if self._fits(self.shape(shape.n_ctx, other)))
         return Alternatives(
             n_gpu_layers=by_itself.n_gpu_layers if self._fits(by_itself) else None,
             kv_type=next(smaller, None),

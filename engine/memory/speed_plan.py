@@ -1,35 +1,69 @@
 """How fast a planned load will decode: each device reads its part of the weights for every token.
 
-Facts, hardware and the places of layers go in, tokens a second come out, None where the speed of a device
-that is used is not known. Knows nothing about room.
+Facts, hardware, the places of layers and the length of the context go in, a `PlannedSpeed` comes out. Knows
+nothing about room.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from engine.memory.calibration import CalibrationStore, expected_speed
 from engine.memory.hardware import Device, Hardware
-from engine.memory.memory_wall import DecodeSpeed, split_seconds_per_token
+from engine.memory.memory_wall import DecodeSpeed, seconds_of
+from engine.memory.token_work import TokenWork, works
 from engine.models.model_facts import ModelFacts
+from engine.protocol import EffectiveOptions
 
 
-def predicted_tps(
-    facts: ModelFacts, hardware: Hardware, places: Sequence[str], calibrations: CalibrationStore | None
-) -> float | None:
-    """Tokens a second of one chat with an empty context, as the devices were measured or are expected.
+@dataclass(frozen=True, slots=True)
+class PlannedSpeed:
+    """Tokens a second of one chat, with an empty context and with a full one; None where a device is unknown.
 
-    `places`: the device of each layer, then that of the output.
+    `predicted` as the devices were measured or are expected, `limit` the roofline. `is_measured`: models
+    were decoded on these devices before.
     """
-    return _tps(
-        facts, hardware, places, lambda device: expected_speed(device, facts.quantization, calibrations)
+
+    predicted: float | None
+    predicted_full: float | None
+    limit: float | None
+    limit_full: float | None
+    is_measured: bool
+
+
+def planned_speed(
+    facts: ModelFacts,
+    hardware: Hardware,
+    places: Sequence[str],
+    *,
+    n_ctx: int,
+    options: EffectiveOptions,
+    calibrations: CalibrationStore | None,
+) -> PlannedSpeed:
+    """`places`: the device of each layer, then that of the output."""
+    empty, full = (works(facts, places, n, options.k_type, options.v_type) for n in (0, n_ctx))
+    devices = {device.name: device for device in hardware.devices}
+
+    def expected(device: Device) -> DecodeSpeed | None:
+        return expected_speed(device, facts.quantization, calibrations)
+
+    def measured(device: Device) -> DecodeSpeed | None:
+        return None if calibrations is None else calibrations.speed(device, facts.quantization)
+
+    predicted, predicted_full = (_tps(work, devices, expected) for work in (empty, full))
+    return PlannedSpeed(
+        predicted,
+        predicted_full,
+        _at_least(predicted, _tps(empty, devices, _at_full_bandwidth)),
+        _at_least(predicted_full, _tps(full, devices, _at_full_bandwidth)),
+        is_measured=_tps(empty, devices, measured) is not None,
     )
 
 
-def limit_tps(facts: ModelFacts, hardware: Hardware, places: Sequence[str]) -> float | None:
-    """The roofline: what the bandwidths alone would allow."""
-    return _tps(facts, hardware, places, _at_full_bandwidth)
+def _at_least(predicted: float | None, limit: float | None) -> float | None:
+    """A device that was busy while its bandwidth was measured may be faster than its limit."""
+    return limit if limit is None or predicted is None else max(limit, predicted)
 
 
 def _at_full_bandwidth(device: Device) -> DecodeSpeed | None:
@@ -37,29 +71,14 @@ def _at_full_bandwidth(device: Device) -> DecodeSpeed | None:
 
 
 def _tps(
-    facts: ModelFacts,
-    hardware: Hardware,
-    places: Sequence[str],
+    work: Mapping[str, TokenWork],
+    devices: Mapping[str, Device],
     speed_of: Callable[[Device], DecodeSpeed | None],
 ) -> float | None:
-    devices = {device.name: device for device in hardware.devices}
-    reads: list[tuple[float, DecodeSpeed]] = []
-    for name, n_bytes in bytes_read(facts, places).items():
+    seconds = 0.0
+    for name, here in work.items():
         speed = speed_of(devices[name]) if name in devices else None
         if speed is None:
             return None
-        reads.append((n_bytes, speed))
-    seconds = split_seconds_per_token(reads)
+        seconds += seconds_of(here, speed)
     return 1 / seconds if seconds > 0 else None
-
-
-def bytes_read(facts: ModelFacts, places: Sequence[str]) -> Mapping[str, float]:
-    """Bytes of weights that one token reads from each device; of experts, only those used."""
-    read: defaultdict[str, float] = defaultdict(float)
-    output = facts.output_bytes + facts.output_copy_bytes
-    read[places[-1]] += min(output, facts.active_bytes)
-    layers = facts.layer_bytes or (1,) * facts.n_layers
-    share = max(0, facts.active_bytes - output) / (sum(layers) or 1)
-    for place, n_bytes in zip(places, layers, strict=False):
-        read[place] += n_bytes * share
-    return {name: n_bytes for name, n_bytes in read.items() if n_bytes}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-_MIB, _GIB = 2**20, 2**30
+_KIB, _MIB, _GIB = 2**10, 2**20, 2**30
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,9 @@ def said(sentence: str, translate: Callable[[str], str]) -> str:
 
 
 def size(n_bytes: int) -> Words:
-    """Memory in MiB below 1 GiB, else in GiB."""
+    """Memory in GiB, below 1 GiB in MiB, below 1 MiB in KiB."""
     if n_bytes >= _GIB:
         return Words("{size} GiB", size=Number(n_bytes / _GIB, 1))
-    return Words("{size} MiB", size=Number(n_bytes / _MIB))
+    if n_bytes >= _MIB or not n_bytes:
+        return Words("{size} MiB", size=Number(n_bytes / _MIB))
+    return Words("{size} KiB", size=Number(max(1, round(n_bytes / _KIB))))

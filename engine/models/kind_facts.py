@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 
+from engine.models.architectures import is_known
 from engine.models.gguf_header import GGUFHeader
 
 
@@ -52,7 +53,6 @@ _BY_ARCHITECTURE = {
     "llama-embed": _EMBEDDING,
     "t5encoder": _EMBEDDING,
 }
-_NO_WEIGHTS = (ModelKind.VOCABULARY, "holds a vocabulary without a model's weights and cannot chat")
 _NO_ARCHITECTURE = (
     ModelKind.OTHER,
     "does not say which architecture it has, so it cannot be loaded",
@@ -74,8 +74,15 @@ def kind_of(header: GGUFHeader, has_tensors: bool) -> tuple[ModelKind, str | Non
     if "bert" in architecture or header.integer(f"{architecture}.pooling_type"):
         return _EMBEDDING
     if not has_tensors:
-        return _NO_WEIGHTS
+        return _no_weights(architecture)
     return (ModelKind.CHAT if has_chat_template(header) else ModelKind.TEXT), None
+
+
+def _no_weights(architecture: str) -> tuple[ModelKind, str]:
+    if not is_known(architecture):
+        unknown = f"the architecture {architecture!r:.60}, which this Weir's llama.cpp does not know"
+        return ModelKind.OTHER, f"has {unknown}, holds no weights and cannot chat"
+    return ModelKind.VOCABULARY, "holds a vocabulary without a model's weights and cannot chat"
 
 
 def has_chat_template(header: GGUFHeader) -> bool:

@@ -7,7 +7,7 @@ machine, nor about llama.cpp's state.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
@@ -28,6 +28,8 @@ from engine.models.metadata_facts import LayerMetadata
 from engine.models.model_file import check_layers
 from engine.models.model_parts import PART_NAME, headers_of
 from engine.models.placement_facts import place
+from engine.models.plausible_facts import why_implausible
+from engine.models.rearranged_facts import RearrangedFacts, rearranged_of
 from engine.models.sliding_facts import sliding_window
 from engine.models.state_facts import HYBRID, RECURRENT
 from engine.models.weight_facts import WeightFacts, quantization_label, weigh
@@ -48,7 +50,9 @@ class ModelFacts:
     `is_cache_exact` is False for the few architectures whose caches hold more than `layers` tells.
     `layer_bytes`: weights of each block. `output_bytes`: those that lie with the output layer;
     `output_copy_bytes`: the token embeddings, where they are the output too and another device computes it.
-    `inner_width`: numbers that one token has inside the widest layer.
+    `inner_width`: numbers that one token has inside the widest layer. `n_merges`: pairs that the tokenizer
+    joins, None if not known.
+    `rearranged`: what is laid anew for the processor, where no card takes part.
     """
 
     name: str
@@ -84,6 +88,8 @@ class ModelFacts:
     output_bytes: int = 0
     output_copy_bytes: int = 0
     inner_width: int = 0
+    n_merges: int | None = None
+    rearranged: RearrangedFacts = field(default_factory=RearrangedFacts)
 
     @property
     def is_chat_model(self) -> bool:
@@ -132,9 +138,11 @@ def facts_of(headers: Sequence[GGUFHeader]) -> ModelFacts:
     header = headers[0]
     tensors = [tensor for part in headers for tensor in part.tensors]
     kind, cause = kind_of(header, bool(tensors))
+    metadata = LayerMetadata(header)
     if cause is None:
         check_layers(header, tensors)
-    metadata = LayerMetadata(header)
+        cause = why_implausible(metadata)
+        kind = kind if cause is None else ModelKind.OTHER
     n_heads = metadata.per_layer("attention.head_count")
     head = head_sizes(metadata, n_heads[0] if n_heads else 0)
     cannot_shift = _why_it_cannot_shift(metadata)
@@ -155,7 +163,7 @@ def facts_of(headers: Sequence[GGUFHeader]) -> ModelFacts:
         n_layers=metadata.n_layers,
         n_heads=max(n_heads, default=0) or None,
         n_embd=metadata.count("embedding_length") or None,
-        n_vocab=metadata.count("vocab_size") or _n_tokens(header) or None,
+        n_vocab=metadata.count("vocab_size") or _n_items(header, "tokens") or None,
         n_ctx_train=metadata.count("context_length") or None,
         layers=layers_of(metadata) if cause is None else (),
         sliding_window=sliding_window(metadata) or None,
@@ -176,6 +184,8 @@ def facts_of(headers: Sequence[GGUFHeader]) -> ModelFacts:
         output_bytes=placed.output_bytes,
         output_copy_bytes=placed.output_copy_bytes,
         inner_width=placed.inner_width,
+        n_merges=_n_items(header, "merges"),
+        rearranged=rearranged_of([part.tensors for part in headers]),
     )
 
 
@@ -186,9 +196,10 @@ def _model_name(header: GGUFHeader) -> str:
     return part["prefix"] if part else header.path.stem
 
 
-def _n_tokens(header: GGUFHeader) -> int:
-    tokens = header.metadata.get("tokenizer.ggml.tokens")
-    return tokens.count if isinstance(tokens, ArrayValue) else 0
+def _n_items(header: GGUFHeader, name: str) -> int:
+    """How many tokens, or merges, the vocabulary has."""
+    found = header.metadata.get(f"tokenizer.ggml.{name}")
+    return found.count if isinstance(found, ArrayValue) else 0
 
 
 def _weigh(metadata: LayerMetadata, tensors: Sequence[TensorInfo]) -> WeightFacts:

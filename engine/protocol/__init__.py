@@ -13,6 +13,18 @@ This module knows nothing about pipes, llama.cpp or Qt.
 
 from __future__ import annotations
 
+from engine.protocol.bench import (
+    Bench,
+    BenchCase,
+    BenchFinished,
+    BenchKind,
+    BenchMachine,
+    BenchModel,
+    BenchNoise,
+    BenchProgress,
+    BenchResult,
+    WholePath,
+)
 from engine.protocol.commands import (
     Cancel,
     Command,
@@ -71,6 +83,15 @@ from engine.protocol.values import (
 __all__ = [
     "LARGEST_BATCH",
     "BackendReport",
+    "Bench",
+    "BenchCase",
+    "BenchFinished",
+    "BenchKind",
+    "BenchMachine",
+    "BenchModel",
+    "BenchNoise",
+    "BenchProgress",
+    "BenchResult",
     "CachePolicy",
     "CacheShifted",
     "CacheView",
@@ -114,6 +135,7 @@ __all__ = [
     "TextDelta",
     "TokenCount",
     "TurnStats",
+    "WholePath",
     "max_sinks",
     "real_n_ctx",
 ]

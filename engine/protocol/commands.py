@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from engine.protocol.bench import Bench
 from engine.protocol.load_options import KVType, LoadOptions
 from engine.protocol.values import CachePolicy, EnduranceRun, Message, Sampling, Shift
 
@@ -106,4 +107,4 @@ class Shutdown:
     """End the worker process."""
 
 
-Command = LoadModel | Endure | Generate | LookAt | CountTokens | Cancel | Forget | Shutdown
+Command = LoadModel | Endure | Bench | Generate | LookAt | CountTokens | Cancel | Forget | Shutdown

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.protocol.bench import BenchFinished, BenchProgress, BenchResult
 from engine.protocol.error_report import ErrorReport
 from engine.protocol.values import DeviceMemory, FinishReason, ModelInfo, TurnStats
 
@@ -205,5 +206,8 @@ Event = (
     | Gauges
     | EnduranceProgress
     | EnduranceReport
+    | BenchProgress
+    | BenchResult
+    | BenchFinished
     | EngineDied
 )

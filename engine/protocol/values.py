@@ -149,12 +149,17 @@ class Endurance(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DeviceBuffers:
-    """What llama.cpp allocated on one device for a model and its context, in bytes, as its log says."""
+    """What llama.cpp allocated on one device for a model and its context, in bytes, as its log says.
+
+    `file_cache`: what is mapped of the model's file beside `weights`, and not read again, since it was
+    rearranged; the system takes it back when it needs room.
+    """
 
     device: str
     weights: int
     kv: int
     compute: int
+    file_cache: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from app.window import Weir
 from engine.client import EngineClient
 from engine.memory.memory_plan import MemoryPlan
 from engine.protocol import KVType
+from tests.generated_models import write_model
 
 SECONDS = 60_000
 KV_BYTES_A_CELL = {KVType.F16: 30 * 2 * 192 * 2, KVType.Q4_0: 30 * 2 * 6 * 18}
@@ -100,8 +101,15 @@ def test_model_takes_what_the_page_said_it_would(desk: Desk, starter_model: Path
 
 def test_file_of_an_unknown_architecture_cannot_be_loaded(desk: Desk, bad_files: Mapping[str, Path]) -> None:
     page = desk.open(bad_files["architecture-unknown"])
-    assert "nosucharch" in page.verdict.headline.text()
-    assert "could not be loaded" in page.verdict.headline.text()
+    assert "has the architecture 'nosucharch'" in page.verdict.headline.text()
+    assert not page.load.isVisible()
+    QTest.keyClick(page, Qt.Key.Key_Return)
+    assert desk.weir.loader.loading is None
+
+
+def test_file_that_only_llama_cpp_refuses_cannot_be_loaded(desk: Desk, tmp_path: Path) -> None:
+    page = desk.open(write_model(tmp_path / "incomplete.gguf", n_tokens=2048, n_merges=100))
+    assert "incomplete.gguf could not be loaded: " in page.verdict.headline.text()
     assert page.load.isVisible() and not page.load.isEnabled()
     assert page.load.toolTip() == page.verdict.headline.text()
     QTest.keyClick(page, Qt.Key.Key_Return)

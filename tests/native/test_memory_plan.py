@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -15,13 +15,14 @@ from engine import dry_run as dry_run_module
 from engine.dry_run import Refused, dry_run, try_out
 from engine.memory.compute_plan import graph_bytes, logits_bytes
 from engine.memory.hardware import Hardware, read_hardware
-from engine.memory.memory_plan import LoadShape, MemoryPlan, Wishes
+from engine.memory.memory_plan import PROCESS_BYTES, LoadShape, MemoryPlan, Wishes
 from engine.memory.planner import plan
 from engine.models.model_facts import read_facts
-from engine.protocol import KVType
+from engine.protocol import KVType, LoadOptions
 from tests import model_files, synthetic_caches
 from tests.model_files import TokenizerFields
 from tests.native.harness import RemoteEngine, user
+from tests.native.worker_growth import growth, idle
 
 MIB = 2**20
 LOG_STEP = 0.01 * MIB
@@ -46,6 +47,11 @@ def here() -> Hardware:
     return read_hardware(())
 
 
+@pytest.fixture(scope="module")
+def rearranged_model(model_folder: Path, tokenizer_fields: TokenizerFields) -> Path:
+    return model_files.write_rearranged(model_folder / "rearranged.gguf", tokenizer_fields)
+
+
 def exact_plan(path: Path, here: Hardware, wishes: Wishes) -> MemoryPlan:
     facts = read_facts(path)
     exact = dry_run(path, plan(facts, here, wishes).shape)
@@ -68,26 +74,56 @@ def test_load_allocates_what_was_planned(
     assert planned.compute_bytes == allocated.compute
 
 
-@pytest.mark.parametrize("n_ctx", [1024, 8192])
+# A short prompt touches all of so small a graph, and a slow machine takes no longer slices.
+SMALL_BATCH = LoadOptions(n_ubatch=64)
+
+
+@pytest.mark.parametrize(
+    ("kind", "n_ctx", "n_words"),
+    [
+        ("starter", 256, 80),
+        ("starter", 2048, 40),
+        ("starter", 8192, 40),
+        ("recurrent", 2048, 950),
+        ("sliding", 2048, 950),
+        ("hybrid", 2048, 950),
+    ],
+)
 def test_process_grows_by_what_was_planned(
-    starter_model: Path, here: Hardware, engine: RemoteEngine, n_ctx: int
+    models: Mapping[str, Path], here: Hardware, engine: RemoteEngine, kind: str, n_ctx: int, n_words: int
 ) -> None:
-    planned = exact_plan(starter_model, here, Wishes(n_ctx=n_ctx))
-    assert engine.client.pid is not None
-    process = psutil.Process(engine.client.pid)
-    before = _settled_rss(process)
-    engine.load(starter_model, n_ctx=n_ctx)
-    engine.ask([user("Name a river.")], max_tokens=4)
-    grown = process.memory_info().rss - before
-    assert planned.total_bytes == pytest.approx(grown, rel=0.03)
+    wishes = Wishes(n_ctx=n_ctx, options=SMALL_BATCH)
+    grown = growth(engine, models[kind], wishes, n_words)
+    planned = exact_plan(models[kind], here, wishes)
+    assert planned.total_bytes == pytest.approx(grown.rss, rel=0.03)
 
 
-def _settled_rss(process: psutil.Process) -> int:
-    """After the process has imported all it needs."""
-    rss = 0
-    while rss != (rss := process.memory_info().rss):
-        time.sleep(0.5)
-    return rss
+@pytest.mark.parametrize("mmap", [None, True])
+def test_rearranged_weights_are_counted_as_they_lie(
+    rearranged_model: Path, here: Hardware, engine: RemoteEngine, mmap: bool | None
+) -> None:
+    wishes = Wishes(n_ctx=1024, options=replace(SMALL_BATCH, mmap=mmap))
+    planned = exact_plan(rearranged_model, here, wishes)
+    grown = growth(engine, rearranged_model, wishes, n_words=440)
+    (allocated,) = grown.info.buffers
+    in_log = allocated.weights + allocated.file_cache
+    assert planned.weights_bytes + planned.file_cache_bytes == pytest.approx(in_log, abs=2 * LOG_STEP)
+    assert planned.total_bytes + planned.file_cache_bytes == pytest.approx(grown.rss, rel=0.03)
+    assert (planned.file_cache_bytes > 5 * MIB) is (mmap is True)
+    of_file = planned.weights_bytes - read_facts(rearranged_model).rearranged.matrices
+    mapped = of_file + planned.file_cache_bytes if mmap else 0
+    assert grown.rss_file == pytest.approx(mapped, abs=4 * MIB), "besides, the code that a load brings in"
+
+
+def test_engine_is_as_large_as_is_said_before_it_loads_anything(
+    starter_model: Path, engine: RemoteEngine
+) -> None:
+    process = idle(engine)
+    rss = process.memory_info().rss
+    engine.load(starter_model, n_ctx=256)
+    engine.ask([user("Name a river.")], max_tokens=1)
+    (template,) = process.children()
+    assert rss + template.memory_full_info().uss == pytest.approx(PROCESS_BYTES, rel=0.1)
 
 
 def test_layers_in_ram_are_told(starter_model: Path) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from engine.client import probe_backend
 from engine.errors import EngineGone
+from engine.memory.memory_plan import UNKNOWN_N_CTX_TRAIN
 from engine.protocol import (
     Cancel,
     CountTokens,
@@ -197,6 +198,15 @@ def test_an_impossible_context_is_refused_in_one_sentence(
     engine.client.send(LoadModel(str(starter_model), n_ctx=n_ctx))
     error = engine.next(Failed).error
     assert error.code is ErrorCode.BAD_REQUEST and "8,192" in error.message
+
+
+def test_trained_context_that_is_a_guess_is_told_as_one(
+    engine: RemoteEngine, bad_files: dict[str, Path]
+) -> None:
+    engine.client.send(LoadModel(str(bad_files["context-0"]), n_ctx=UNKNOWN_N_CTX_TRAIN + 1))
+    error = engine.next(Failed).error
+    assert error.code is ErrorCode.BAD_REQUEST
+    assert "its file does not say what it was trained for; 4,096 is taken" in error.message
 
 
 def test_odd_text_neither_stops_the_worker_nor_is_cut(engine: RemoteEngine, starter_model: Path) -> None:

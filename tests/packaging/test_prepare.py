@@ -48,6 +48,8 @@ class Machine:
         return list(self.pip_calls)
 
     def run_logged(self, command: list[str], what: str, log: Path, cwd: Path, env: dict[str, str]) -> None:
+        if "pip" not in command:
+            return
         arguments = command[command.index("install") + 1 :]
         self.pip_calls.append(arguments)
         self.environments.append(env)

@@ -91,7 +91,7 @@ def test_bandwidth_is_measured_only_when_asked_for_and_then_kept(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     measurements = [CPUBandwidth(12e9, 41.5e9)]
-    monkeypatch.setattr(doctor, "measure_bandwidth", lambda _hardware: measurements.pop())
+    monkeypatch.setattr(doctor, "measure_processor", lambda _hardware: measurements.pop())
     assert doctor.examine(backend).hardware.devices[0].bandwidth is None
     assert doctor.examine(backend, measures=True).hardware.devices[0].bandwidth == 41.5e9
     run(False, monkeypatch, doctor.examine(backend))
@@ -100,7 +100,7 @@ def test_bandwidth_is_measured_only_when_asked_for_and_then_kept(
 
 
 def test_a_measurement_that_fails_keeps_no_figure(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "measure_bandwidth", lambda _hardware: None)
+    monkeypatch.setattr(doctor, "measure_processor", lambda _hardware: None)
     report = doctor.examine(backend, measures=True)
     assert report.hardware.devices[0].bandwidth is None and report.problems == ()
 

@@ -80,7 +80,9 @@ def test_broken_file_is_a_sentence_and_a_failure(
 ) -> None:
     assert weir.main(["inspect", str(bad_files["cut-half"]), *extra]) == 1
     out, err = capsys.readouterr()
-    assert (out, err.count("\n")) == ("", 1)
+    assert err.count("\n") == 1
+    told = json.dumps({"error": err.removeprefix("weir: ").rstrip("\n")}) + "\n"
+    assert out == (told if extra else "")
     assert err.startswith("weir: cut-half.gguf is cut short")
 
 

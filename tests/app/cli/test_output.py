@@ -45,9 +45,9 @@ def test_json_of_progress_events() -> None:
 
 
 def test_json_tells_where_the_model_lies_and_how_long_it_thought() -> None:
-    info = replace(INFO, buffers=(DeviceBuffers("CUDA0", 3, 2, 1),), architecture="llama")
+    info = replace(INFO, buffers=(DeviceBuffers("CUDA0", 3, 2, 1, 4),), architecture="llama")
     loaded = json.loads(json_line(ModelLoaded(info, 1.0)))
-    assert loaded["buffers"] == [{"device": "CUDA0", "weights": 3, "kv": 2, "compute": 1}]
+    assert loaded["buffers"] == [{"device": "CUDA0", "weights": 3, "kv": 2, "compute": 1, "file_cache": 4}]
     assert loaded["architecture"] == "llama"
     stats = replace(STATS, thinking_ms=250.0)
     assert json.loads(json_line(Finished(1, FinishReason.STOP, "", stats)))["thinking_ms"] == 250.0

@@ -10,11 +10,17 @@ from typing import Any
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.services.bandwidth_use import BandwidthUse, cache_bytes_read, device_of
+from app.services.bandwidth_use import BandwidthUse, cache_bytes_read
 from app.services.calibrations import QUIET_MS, Calibrations
+from app.services.plan_result import PlanResult
 from app.window import Weir
 from engine.memory.bandwidth import CPUBandwidth
 from engine.memory.hardware import BandwidthSource
+from engine.memory.learning import device_of
+from engine.memory.memory_plan import Wishes
+from engine.memory.memory_wall import seconds_of
+from engine.memory.other_load import OtherLoad
+from engine.memory.token_work import works
 from engine.models.model_facts import read_facts
 from engine.protocol import DeviceBuffers, EffectiveOptions, Gauges, KVType, PrefillProgress
 from tests.app.conftest import Desk, settle
@@ -24,6 +30,12 @@ from tests.app.scripted_engine import ScriptedEngine, model_info
 BUFFERS = (DeviceBuffers("CPU", 205 * MIB, 180 * MIB, 36 * MIB),)
 GAUGES = Gauges(40.0, 380.0, 210.0, 1000, 8192, 22 * MIB, 180 * MIB, 432 * MIB, (), 120 * MIB)
 A_CELL = 30 * 2 * 192 * 2
+
+
+@pytest.fixture(autouse=True)
+def calm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever runs beside the tests."""
+    monkeypatch.setattr(OtherLoad, "disturbs", lambda _load: False)
 
 
 @pytest.fixture
@@ -60,7 +72,8 @@ def _speed(bench: Bench) -> float | None:
     """Seconds that a token takes as it was learned, for what the turn read."""
     facts = read_facts(Path(bench.model("starter")))
     speed = bench.sources().calibrations.speed(bench.hardware.devices[0], facts.quantization)
-    return None if speed is None else speed.overhead + (facts.active_bytes + 100 * A_CELL) / speed.bandwidth
+    work = works(facts, ["CPU"] * (facts.n_layers + 1), 100)["CPU"]
+    return None if speed is None else seconds_of(work, speed)
 
 
 def test_a_turn_of_some_length_is_learned_from(desk: Desk, bench: Bench) -> None:
@@ -94,6 +107,34 @@ def test_a_turn_beside_a_measurement_is_not_learned_from(
     assert _speed(bench) is None
 
 
+def test_turn_beside_a_busy_program_is_not_learned_from(
+    desk: Desk, bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(OtherLoad, "disturbs", lambda _load: True)
+    _reply(desk)
+    assert _speed(bench) is None
+    monkeypatch.setattr(OtherLoad, "disturbs", lambda _load: False)
+    _reply(desk)
+    assert _speed(bench) is not None
+
+
+def test_memory_is_measured_soon_after_a_plan_that_misses_it(
+    desk: Desk, bench: Bench, calibrations: Calibrations
+) -> None:
+    assert desk.weir.plans
+    bench.hardware = machine(replace(cpu(10 * GIB), bandwidth=None, bandwidth_source=None))
+    bench.bandwidth = CPUBandwidth(12e9, 22e9)
+    told: list[PlanResult] = []
+    desk.weir.plans.planned.connect(lambda _path, result: told.append(result))
+    desk.weir.plans.ask(bench.model("other"), Wishes())
+    settle()
+    assert told[-1].plan and told[-1].plan.predicted_tps is None
+    assert calibrations._quiet.isActive()
+    calibrations._quiet.timeout.emit()
+    settle()
+    assert told[-1].plan and told[-1].plan.predicted_tps  # the plan in sight is made anew
+
+
 def test_memory_is_measured_once_and_only_after_a_quiet_moment(
     desk: Desk, bench: Bench, calibrations: Calibrations
 ) -> None:
@@ -116,7 +157,8 @@ def test_memory_is_measured_once_and_only_after_a_quiet_moment(
     timer.stop()
     _reply(desk)
     assert not timer.isActive()
-    assert bench.sources().bandwidths.stored(bench.hardware) == bench.bandwidth
+    stored = bench.sources().bandwidths.stored(bench.hardware)
+    assert stored and (stored.one_thread, stored.all_cores) == (12e9, 22e9)
 
 
 def test_memory_that_is_known_is_not_measured(desk: Desk, bench: Bench, calibrations: Calibrations) -> None:

@@ -20,6 +20,7 @@ from app.services.model_loader import ModelLoader
 from app.services.plan_result import PlanResult
 from app.services.preferences import Preferences
 from engine.dry_run import Refused
+from engine.memory.load_options import CPU_MICRO_BATCH
 from engine.memory.memory_plan import ExactSizes, LoadShape, Verdict, Wishes
 from engine.protocol import DeviceBuffers, DeviceMemory, EffectiveOptions, Gauges, KVType
 from tests.app.conftest import settle
@@ -69,7 +70,9 @@ def test_formulas_answer_first_and_llama_cpps_own_sizes_follow(asking: Asking) -
     assert (exact.plan.is_exact, exact.is_settled) == (True, True)
     assert exact.plan.compute_bytes == 77 * MIB
     assert exact.plan.kv_bytes == 8192 * 30 * 2 * 192 * 2
-    assert asking.bench.tried == [LoadShape(8192, 0, 4, EffectiveOptions(devices=()))]
+    assert asking.bench.tried == [
+        LoadShape(8192, 0, 4, EffectiveOptions(devices=(), n_ubatch=CPU_MICRO_BATCH))
+    ]
 
 
 def test_a_dry_run_that_fails_leaves_the_estimate(asking: Asking) -> None:

@@ -8,6 +8,7 @@ import psutil
 
 from app.services.machine_memory import MachineMemory, machine_memory
 from app.services.memory_split import DeviceSplit, Use, split_memory
+from engine.memory.container_limits import ContainerLimits
 from engine.protocol import DeviceBuffers, DeviceMemory, Gauges, ModelInfo
 from tests.app.scripted_engine import model_info
 
@@ -53,6 +54,16 @@ def test_pages_of_the_model_file_that_count_as_available_are_the_engines() -> No
     assert _mib(host)[Use.OTHERS] == 4600
     assert _mib(host)[Use.FREE] == 7000
     assert sum(part.n_bytes for part in host.parts) == MACHINE.total
+
+
+def test_pages_that_can_be_taken_back_are_told_apart_from_the_engine() -> None:
+    info = _info(DeviceBuffers("CPU", 620 * MIB, 100 * MIB, 0, file_cache=580 * MIB))
+    (host,) = split_memory(info, _gauges(rss=1400 * MIB, file=650 * MIB), MACHINE)
+    assert (host.bytes_of(Use.FILE_CACHE), host.bytes_of(Use.ENGINE)) == (580 * MIB, 100 * MIB)
+    assert sum(part.n_bytes for part in host.parts) == MACHINE.total
+    (later,) = split_memory(info, _gauges(rss=800 * MIB, file=50 * MIB), MACHINE)
+    assert later.bytes_of(Use.FILE_CACHE) == 80 * MIB, "the system took the rest"
+    assert Use.FILE_CACHE not in _mib(split_memory(_info(), _gauges(CPU), MACHINE)[0])
 
 
 def test_memory_that_is_allocated_and_not_touched_yet_is_not_free() -> None:
@@ -124,7 +135,15 @@ def test_without_an_engine_there_are_other_programs_and_free_memory() -> None:
     assert _mib(host) == {Use.OTHERS: 5000, Use.FREE: 11_000}
 
 
+def test_machine_has_no_more_memory_than_its_container() -> None:
+    found = machine_memory(lambda: ContainerLimits(memory_total=1300 * MIB, memory_available=900 * MIB))
+    assert found == MachineMemory(1300 * MIB, 900 * MIB)
+    roomy = machine_memory(lambda: ContainerLimits(memory_total=2**60, memory_available=2**60))
+    assert roomy.total == psutil.virtual_memory().total
+    assert roomy.available <= roomy.total
+
+
 def test_machine_memory_is_the_systems() -> None:
-    memory = machine_memory()
+    memory = machine_memory(ContainerLimits)
     assert memory.total == psutil.virtual_memory().total
     assert 0 < memory.available <= memory.total

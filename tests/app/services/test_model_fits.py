@@ -105,10 +105,12 @@ def test_an_architecture_that_llama_cpp_does_not_have_cannot_chat(counting: Coun
     assert len(counting.bench.tried) == 1  # it was asked once
 
 
-def test_an_unknown_architecture_that_llama_cpp_takes_is_counted(counting: Counting, tmp_path: Path) -> None:
+def test_an_unknown_architecture_is_named_where_llama_cpp_says_nothing(
+    counting: Counting, tmp_path: Path
+) -> None:
     path = _of_architecture(tmp_path / "new.gguf", b"nosucharch")
-    assert counting.count(path) == [Verdict.FITS]
-    assert len(counting.bench.tried) == 1
+    assert counting.count(path) == [Verdict.CANNOT_CHAT]
+    assert "has the architecture 'nosucharch'" in counting.known[path].sentence
 
 
 def test_llama_cpp_is_not_asked_about_what_is_known(counting: Counting) -> None:

@@ -38,7 +38,7 @@ def german(qtbot: QtBot) -> Iterator[None]:
 
 def planned(folder: Path) -> PlanResult:
     bench = Bench(folder)
-    bench.shrink_ram(300 * MIB)
+    bench.shrink_ram(200 * MIB)
     sources = bench.sources()
     return counted(sources, look(sources, bench.model(), (), {}, ()), Wishes(), {})
 
@@ -47,8 +47,8 @@ def test_reasons_are_translated_with_their_parts(german: None, tmp_path: Path) -
     result = planned(tmp_path)
     assert result.plan
     english = result.plan.reasons[0]
-    needed = english.removeprefix("Does not fit: it needs ").removesuffix(" in RAM, where 300 MiB are free.")
-    assert reasons_of(result)[0] == f"Passt nicht: gebraucht {needed} im RAM, frei 300 MiB."
+    needed = english.removeprefix("Does not fit: it needs ").removesuffix(" in RAM, where 200 MiB are free.")
+    assert reasons_of(result)[0] == f"Passt nicht: gebraucht {needed} im RAM, frei 200 MiB."
     assert "Passt nicht" in has_no_room(result).message
 
 

@@ -29,6 +29,7 @@ from app.views.load_plan_page import LoadPlanPage
 from app.views.plan_controls import context_stops
 from app.views.plan_words import facts_in_words, parameters_in_words
 from engine.dry_run import Refused
+from engine.memory.memory_plan import UNKNOWN_N_CTX_TRAIN
 from engine.protocol import KVType
 from tests import malformed_files as raw
 from tests.app.conftest import settle
@@ -86,10 +87,14 @@ def stage(qtbot: QtBot, bench: Bench) -> Iterator[Stage]:
 
 
 def test_model_machine_and_verdict_are_told(stage: Stage) -> None:
+    results: list[PlanResult] = []
+    stage.plans.planned.connect(lambda _path, result: results.append(result))
     page = stage.open()
     assert page.title.text() == "SmolLM2"
     assert "trained for 8,192 tokens" in page.facts.text()
-    assert page.verdict.headline.text() == "Fits: 0.4 of 10.0 GiB of free RAM."
+    assert results[-1].plan
+    needed = results[-1].plan.total_bytes / GIB
+    assert page.verdict.headline.text() == f"Fits: {needed:.1f} of 10.0 GiB of free RAM."
     assert page.verdict.speed.text().startswith("About 69.9 tok/s in a short chat;")
     assert "at most 93.1 tok/s" in page.verdict.speed.text()
     [section] = page.devices
@@ -101,7 +106,7 @@ def test_model_machine_and_verdict_are_told(stage: Stage) -> None:
 def test_speed_that_cannot_be_told_is_not_available(stage: Stage) -> None:
     unknown = replace(cpu(10 * GIB), bandwidth=None, bandwidth_source=None)
     stage.bench.hardware = machine(unknown)
-    assert stage.open().verdict.speed.text().startswith("Speed: n/a.")
+    assert stage.open().verdict.speed.text().startswith("Speed: this machine is being measured")
 
 
 def test_layers_are_offered_where_there_is_a_card(stage: Stage) -> None:
@@ -181,6 +186,22 @@ def test_answer_about_another_model_is_not_shown(stage: Stage) -> None:
     page = stage.open(stage.bench.model("second"))
     stage.plans.planned.emit("first", PlanResult("first", stage.plans._asked[1], problem="late"))  # type: ignore[index]
     assert page.verdict.headline.text() == "Looking at the file and at this machine's memory."
+
+
+def test_load_has_the_focus_though_a_menu_was_open_when_the_answer_came(stage: Stage, qtbot: QtBot) -> None:
+    looking = stage.bench.runners["plan-look"]
+    looking.holds = True
+    page = stage.open()
+    assert stage.window.focusWidget() is page.cancel
+    other = QWidget()
+    qtbot.addWidget(other)
+    other.show()
+    other.activateWindow()
+    settle()
+    assert not page.cancel.hasFocus()
+    looking.go()
+    settle()
+    assert stage.window.focusWidget() is page.load
 
 
 # --- choosing -----------------------------------------------------------------------------------------
@@ -272,6 +293,37 @@ def test_smaller_kv_type_needs_less(stage: Stage) -> None:
     assert "KV cache, 8,192 cells: 96 MiB" in page.devices[0].legend.accessibleName()
     page.load.click()
     assert stage.loads == [LoadSettings(kv_type=KVType.Q8_0)]
+
+
+def test_cells_are_told_as_they_will_be(stage: Stage) -> None:
+    page = stage.open(how=LoadSettings(n_ctx=300))
+    assert page.controls.context.value() == 300
+    assert "KV cache, 512 cells: " in page.devices[0].legend.accessibleName()
+
+
+@pytest.mark.parametrize(
+    ("n_ctx_train", "most", "words"),
+    [
+        (8192, 8192, "8,192 tokens, which the model was trained for"),
+        (0, UNKNOWN_N_CTX_TRAIN, "4,096 tokens: the file does not say how many the model was trained for"),
+        (
+            2**31,
+            UNKNOWN_N_CTX_TRAIN,
+            "4,096 tokens: the file does not say how many the model was trained for",
+        ),
+    ],
+)
+def test_trained_context_is_offered_and_a_guess_is_told_as_one(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, n_ctx_train: int, most: int, words: str
+) -> None:
+    sources = stage.plans._sources
+    facts = replace(sources.read_facts(Path(stage.bench.model())), n_ctx_train=n_ctx_train or None)
+    monkeypatch.setattr(stage.plans, "_sources", replace(sources, read_facts=lambda _path: facts))
+    page = stage.open()
+    assert page.controls.context.maximum() == most
+    assert page.controls.context.toolTip() == f"Up to {words}"
+    assert page.controls.slider.toolTip() == f"Up to {words}"
+    assert ("trained for" in page.facts.text()) is (most == n_ctx_train)
 
 
 def test_stops_are_powers_of_two_and_the_trained_context() -> None:

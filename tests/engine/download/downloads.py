@@ -18,7 +18,7 @@ from tests.engine.download.loopback import HasEndpoint, LoopbackAccess
 from tests.fake_hub.content import COMMIT, HubFile, HubRepo
 from tests.fake_hub.server import FakeHub
 
-QUICK = Patience(connect_s=2, stalled_s=0.3, reconnect_s=0.6, first_delay_s=0.02, longest_delay_s=0.1)
+QUICK = Patience(connect_s=2, stalled_s=0.3, reconnect_s=1.0, first_delay_s=0.02, longest_delay_s=0.1)
 
 
 @dataclass
@@ -32,20 +32,12 @@ class Watched:
     patience: Patience = QUICK
     stop: threading.Event = field(default_factory=threading.Event)
     states: list[DownloadState] = field(default_factory=list)
-    when: dict[DownloadStatus, threading.Event] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.when = {status: threading.Event() for status in DownloadStatus}
 
     def run(self, model: RemoteModel) -> Path:
         access = LoopbackAccess(self.access_to or self.hub, self.token)
         return download_model(
-            access, model, self.folder, report=self._note, stop=self.stop, patience=self.patience
+            access, model, self.folder, report=self.states.append, stop=self.stop, patience=self.patience
         )
-
-    def _note(self, state: DownloadState) -> None:
-        self.states.append(state)
-        self.when[state.status].set()
 
     @property
     def statuses(self) -> set[DownloadStatus]:

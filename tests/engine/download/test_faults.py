@@ -241,7 +241,7 @@ def test_stop_is_quick_while_bytes_come_and_what_came_is_kept(
     start = time.monotonic()
     with pytest.raises(DownloadStopped):
         watched.run(model)
-    assert time.monotonic() - start < 1
+    assert time.monotonic() - start < 2
     n_kept = next(watched.folder.rglob("*.part")).stat().st_size
     assert 0 < n_kept < SIZE
     hub.seen.clear()
@@ -263,7 +263,7 @@ def test_stop_is_quick_while_nothing_comes(
     start = time.monotonic()
     with pytest.raises(DownloadStopped):
         watched.run(model)
-    assert time.monotonic() - start < 1
+    assert time.monotonic() - start < 2
 
 
 def test_the_check_of_what_was_kept_is_told_and_can_be_stopped(

@@ -43,4 +43,8 @@ load_tensors:   CPU_REPACK model buffer size =   320.00 MiB
 """.splitlines()
     sizes = counted_once(read_sizes(log), 350 * MIB)
     assert sizes.weights == {"CPU_REPACK": 320 * MIB, "CPU_Mapped": 30 * MIB}
+    assert sizes.file_cache == {"CPU_Mapped": 305 * MIB}
+    (on_cpu,) = by_device(sizes, read_sizes([]), ["CPU"])
+    assert on_cpu == DeviceBuffers("CPU", 350 * MIB, 0, 0, file_cache=305 * MIB)
+    assert on_cpu.weights + on_cpu.file_cache == (335 + 320) * MIB, "all that was allocated"
     assert counted_once(read_sizes(LOAD), 2000 * MIB) == read_sizes(LOAD), "nothing was rearranged"

@@ -9,6 +9,7 @@ import pytest
 from engine.memory import bandwidth
 from engine.memory.bandwidth import BandwidthStore, CPUBandwidth
 from engine.memory.hardware import BandwidthSource, Device, Hardware
+from engine.memory.kernel_speed import KernelSpeed
 
 GIB = 2**30
 CPU = Device("CPU", "A processor", "cpu", 16 * GIB, 8 * GIB)
@@ -62,8 +63,10 @@ def test_what_was_measured_is_kept(tmp_path: Path) -> None:
     store = BandwidthStore(tmp_path / "bandwidth.json")
     assert store.stored(MACHINE) is None
     store.keep(MACHINE, MEASURED)
-    assert BandwidthStore(tmp_path / "bandwidth.json").stored(MACHINE) == MEASURED
-    assert store.stored(replace(MACHINE, ram_available=1, swap_total=7)) == MEASURED
+    again = BandwidthStore(tmp_path / "bandwidth.json").stored(MACHINE)
+    assert again is not None and replace(again, measured_at=0.0) == MEASURED
+    assert again.measured_at == pytest.approx(time.time(), abs=60)
+    assert store.stored(replace(MACHINE, ram_available=1, swap_total=7)) == again
 
 
 @pytest.mark.parametrize(
@@ -97,3 +100,39 @@ def test_the_processor_and_what_shares_its_ram_have_that_bandwidth() -> None:
 
 def test_one_thread_counts_where_neighbours_slow_down_all() -> None:
     assert CPUBandwidth(12e9, 7e9).best == 12e9
+
+
+KERNELS = KernelSpeed({"Q4_K": 10e9}, {"f16/128": 60e-9}, 4e-6)
+
+
+def test_the_best_of_several_measurements_is_kept(tmp_path: Path) -> None:
+    store = BandwidthStore(tmp_path / "bandwidth.json")
+    store.keep(MACHINE, CPUBandwidth(12e9, 22e9, KernelSpeed({"Q4_K": 5e9}, {"f16/128": 90e-9}, 2e-6)))
+    best = store.keep(MACHINE, CPUBandwidth(14e9, 18e9, KERNELS))
+    assert (best.one_thread, best.all_cores) == (14e9, 22e9)
+    assert best.kernels == KernelSpeed({"Q4_K": 10e9}, {"f16/128": 60e-9}, 2e-6)
+    assert store.stored(MACHINE) == best
+
+
+def test_it_is_measured_three_times_with_pauses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1e9
+    monkeypatch.setattr("engine.memory.bandwidth.time.time", lambda: now)
+    store, wanted = BandwidthStore(tmp_path / "bandwidth.json"), []
+    for _ in range(3):
+        wanted.append(store.wants_more(MACHINE))
+        store.keep(MACHINE, replace(MEASURED, kernels=KERNELS))
+        wanted.append(store.wants_more(MACHINE))
+        now += 3600
+    assert wanted == [True, False, True, False, True, False]
+    assert not store.wants_more(MACHINE)
+
+
+def test_a_decode_that_read_more_proves_the_bandwidth_higher(tmp_path: Path) -> None:
+    store = BandwidthStore(tmp_path / "bandwidth.json")
+    store.prove(MACHINE, 50e9)
+    assert store.stored(MACHINE) is None
+    store.keep(MACHINE, MEASURED)
+    for rate, best in ((30e9, 40e9), (48e9, 48e9), (1e12, 48e9)):
+        store.prove(MACHINE, rate)
+        stored = store.stored(MACHINE)
+        assert stored is not None and stored.best == best

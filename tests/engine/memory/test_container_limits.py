@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 from engine.memory.container_limits import ContainerLimits, read_limits
 from tests.engine.memory.fake_trees import write_tree
@@ -10,7 +14,7 @@ GIB = 2**30
 
 def limits(tmp_path: Path, membership: str, files: dict[str, object]) -> ContainerLimits:
     proc = write_tree(tmp_path / "proc", {"self/cgroup": membership})
-    return read_limits(proc, write_tree(tmp_path / "cgroup", files))
+    return read_limits(proc, write_tree(tmp_path / "cgroup", files), lambda: None)
 
 
 def test_limits_of_a_group(tmp_path: Path) -> None:
@@ -76,3 +80,22 @@ def test_no_groups_and_strange_files_are_no_limits(tmp_path: Path) -> None:
     assert read_limits(tmp_path, tmp_path) == ContainerLimits()
     odd: dict[str, object] = {"memory.max": "-5", "memory.swap.max": "9" * 40, "cpu.max": "0 0"}
     assert limits(tmp_path, "nonsense\n0::/", odd) == ContainerLimits()
+
+
+def test_address_space_is_a_limit_too(tmp_path: Path) -> None:
+    found = read_limits(tmp_path, tmp_path, lambda: 2 * GIB)
+    assert (found.memory_total, found.memory_available) == (2 * GIB, 2 * GIB)
+    assert read_limits(tmp_path, tmp_path, lambda: None) == ContainerLimits()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
+@pytest.mark.parametrize(("limit", "told"), [("3000000", "3072000000"), ("unlimited", "None")])
+def test_limit_of_the_shell_is_read(limit: str, told: str) -> None:
+    code = "from engine.memory.container_limits import address_space; print(address_space())"
+    run = subprocess.run(
+        ["sh", "-c", f"ulimit -v {limit} && exec {sys.executable} -c '{code}'"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert run.stdout.strip() == told

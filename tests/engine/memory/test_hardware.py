@@ -187,3 +187,18 @@ def test_this_machine_is_read_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert found.n_physical_cores >= found.n_performance_cores >= 1
     cpu = found.devices[0]
     assert cpu.used_by_others is not None and 0 <= cpu.used_by_others < found.ram_total
+
+
+def test_memory_of_a_system_without_proc(monkeypatch: pytest.MonkeyPatch) -> None:
+    def hidden() -> None:
+        raise PermissionError(13, "Permission denied", "/proc/meminfo")
+
+    monkeypatch.setattr(psutil, "virtual_memory", hidden)
+    monkeypatch.setattr(psutil, "swap_memory", hidden)
+    found = read_hardware((), limits=ContainerLimits())
+    assert found.ram_total == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    assert 0 < found.ram_available <= found.ram_total
+    assert (found.swap_total, found.swap_used) == (0, 0)
+    monkeypatch.setattr(os, "sysconf", lambda _name: hidden())
+    found = read_hardware((), limits=ContainerLimits())
+    assert (found.ram_total, found.devices[0].total, found.devices[0].free) == (0, None, None)

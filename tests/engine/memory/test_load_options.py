@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from engine.errors import BadRequest
-from engine.memory.load_options import Settled, settle
+from engine.memory.load_options import CPU_MICRO_BATCH, DEFAULT_BATCH, Settled, settle
 from engine.memory.memory_plan import Wishes
 from engine.models.model_facts import LayerFacts, LayerKind, ModelFacts
 from engine.protocol import DeviceMemory, EffectiveOptions, FlashAttention, KVType, LoadOptions, Split
@@ -37,7 +37,7 @@ def told(found: Settled) -> list[str]:
 
 
 def test_without_wishes_all_is_as_it_always_was() -> None:
-    assert settled() == Settled(EffectiveOptions(devices=()))
+    assert settled() == Settled(EffectiveOptions(devices=(), n_ubatch=CPU_MICRO_BATCH))
     assert settled((CPU, CUDA0, CUDA1), model_8b()) == Settled(EffectiveOptions())
 
 
@@ -88,9 +88,10 @@ def test_model_that_has_no_flash_attention_is_computed_without() -> None:
 @pytest.mark.parametrize(
     ("wished", "used", "notices"),
     [
-        ((None, None), (512, 512), []),
-        ((2048, None), (2048, 512), []),
-        ((128, None), (128, 128), []),
+        ((None, None), (DEFAULT_BATCH, CPU_MICRO_BATCH), []),
+        ((2048, None), (2048, CPU_MICRO_BATCH), []),
+        ((64, None), (64, 64), []),
+        ((None, DEFAULT_BATCH), (DEFAULT_BATCH, DEFAULT_BATCH), []),
         ((None, 1024), (1024, 1024), []),
         ((256, 1024), (256, 256), ["n_ubatch"]),
         ((2, None), (4, 4), ["n_batch"]),
@@ -106,9 +107,17 @@ def test_batches_fit_into_each_other(
 
 
 def test_batch_of_a_small_context_is_not_worth_a_word() -> None:
-    found = settled(n_ctx=100)
-    assert (found.options.n_batch, found.options.n_ubatch) == (256, 256)
-    assert not found.notices
+    for devices, n_ubatch in (((CPU,), CPU_MICRO_BATCH), ((CPU, CUDA0), 256)):
+        found = settled(devices, n_ctx=100)
+        assert (found.options.n_batch, found.options.n_ubatch) == (256, n_ubatch)
+        assert not found.notices
+
+
+def test_micro_batch_is_small_only_where_no_card_takes_part() -> None:
+    assert settled((CPU, CUDA0)).options.n_ubatch == DEFAULT_BATCH
+    assert settled((CPU, CUDA0), n_gpu_layers=0).options.n_ubatch == CPU_MICRO_BATCH
+    assert settled(None).options.n_ubatch == DEFAULT_BATCH  # it may have one
+    assert settled((CPU, CUDA0), n_batch=64).options.n_ubatch == 64
 
 
 @pytest.mark.parametrize("size", [0, -1, 2**20 + 1])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from engine.memory.memory_plan import Verdict, Wishes
+from engine.memory.memory_plan import MemoryPlan, Verdict, Wishes
 from engine.memory.planner import may_load, plan
 from engine.models.model_facts import ModelKind
 from engine.protocol import KVType
@@ -17,6 +17,11 @@ from tests.engine.memory.planned_models import (
 )
 
 
+def in_gib(planned: MemoryPlan) -> str:
+    """All that it needs, as a sentence says it."""
+    return f"{planned.total_bytes / GIB:.1f}"
+
+
 def test_model_with_room_in_ram_fits_and_says_so() -> None:
     planned = plan(model_8b(), machine(), Wishes(n_ctx=8192))
     assert planned.verdict is Verdict.FITS
@@ -27,7 +32,7 @@ def test_model_with_room_in_ram_fits_and_says_so() -> None:
     assert planned.total_bytes == sum(
         (planned.weights_bytes, planned.kv_bytes, planned.compute_bytes, planned.engine_bytes)
     )
-    assert planned.reasons == ("Fits: 5.2 of 24.0 GiB of free RAM.",)
+    assert planned.reasons == (f"Fits: {in_gib(planned)} of 24.0 GiB of free RAM.",)
     assert may_load(planned) is None
 
 
@@ -36,12 +41,12 @@ def test_model_without_room_is_refused_with_what_is_missing() -> None:
     assert planned.verdict is Verdict.DOES_NOT_FIT
     assert planned.n_ctx_fitting == 0
     assert planned.reasons == (
-        "Does not fit: it needs 5.2 GiB in RAM, where 3.0 GiB are free.",
+        f"Does not fit: it needs {in_gib(planned)} GiB in RAM, where 3.0 GiB are free.",
         "Its weights alone take 4.0 GiB: choose a smaller quantization of it, or a smaller model.",
     )
     refusal = may_load(planned)
     assert refusal is not None
-    assert refusal.message.startswith("Does not fit: it needs 5.2 GiB in RAM")
+    assert refusal.message == " ".join(planned.reasons)
     assert not refusal.can_insist, "the machine would swap"
 
 
@@ -54,11 +59,11 @@ def test_some_ram_stays_for_the_system_though_all_would_just_fit() -> None:
     needed = plan(model_8b(), machine(), Wishes()).total_bytes / GIB
     planned = plan(model_8b(), machine(ram_gib=8, available_gib=needed + 0.15), Wishes())
     assert planned.verdict is Verdict.DOES_NOT_FIT
-    assert "of which 256 MiB stay for the system" in planned.reasons[0]
+    assert "and 256 MiB must stay free for the system" in planned.reasons[0]
     roomier = plan(model_8b(), machine(ram_gib=8, available_gib=needed + 0.5), Wishes())
     assert roomier.verdict is Verdict.TIGHT
     assert roomier.fits
-    assert roomier.reasons[0].startswith("Fits tightly: 5.2 of 5.6 GiB of free RAM.")
+    assert roomier.reasons[0].startswith(f"Fits tightly: {needed:.1f} of {needed + 0.5:.1f} GiB of free RAM.")
 
 
 def test_longest_context_that_fits_is_found() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from engine.memory.load_options import CPU_MICRO_BATCH
 from engine.memory.memory_plan import DevicePlan, ExactSizes, LoadShape, MemoryPlan, Verdict, Wishes
 from engine.memory.planner import may_load, plan
 from engine.protocol import FlashAttention, KVType, LoadOptions, Split
@@ -145,7 +146,8 @@ def test_smaller_batch_and_types_need_less() -> None:
     def needed(**options: Any) -> int:
         return plan(model_8b(), machine(), Wishes(options=LoadOptions(**options))).total_bytes
 
-    assert needed(n_ubatch=128) < needed() < needed(n_ubatch=2048)
+    assert needed(n_ubatch=CPU_MICRO_BATCH // 2) < needed() < needed(n_ubatch=2048)
+    assert needed(n_ubatch=CPU_MICRO_BATCH) == needed()
     assert needed(v_type=KVType.Q8_0) < needed() < needed(flash_attention=FlashAttention.OFF)
 
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 
+from engine.memory import layout_plan
+from engine.memory.kv_math import KvSizes, kv_sizes
+from engine.memory.load_options import CPU_MICRO_BATCH
 from engine.memory.memory_plan import DevicePlan, ExactSizes, LoadShape, MemoryPlan, Wishes
 from engine.memory.planner import plan
-from engine.protocol import EffectiveOptions
+from engine.models.model_facts import ModelFacts
+from engine.protocol import EffectiveOptions, KVType
 from tests.engine.memory.planned_models import (
     GIB,
     MIB,
@@ -48,7 +53,7 @@ def test_speed_is_not_invented() -> None:
 
 # --- exact sizes ---
 
-SHAPE = LoadShape(8192, 0, 4, EffectiveOptions(devices=()))
+SHAPE = LoadShape(8192, 0, 4, EffectiveOptions(devices=(), n_ubatch=CPU_MICRO_BATCH))
 
 
 def exact(shape: LoadShape, compute: int, kv_bytes: int = GIB) -> ExactSizes:
@@ -85,6 +90,19 @@ def test_cache_that_cannot_be_counted_is_corrected_too() -> None:
     planned = plan(facts, machine(), Wishes(n_ctx=16_384), exact=found)
     assert planned.kv_bytes == 3 * GIB
     assert not any("can be counted" in reason for reason in planned.reasons)
+
+
+def test_each_cache_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[tuple[int, KVType]] = []
+
+    def count(facts: ModelFacts, n_ctx: int, kv_type: KVType, *more: Any, **options: Any) -> KvSizes:
+        counted.append((n_ctx, kv_type))
+        return kv_sizes(facts, n_ctx, kv_type, *more, **options)
+
+    monkeypatch.setattr(layout_plan, "kv_sizes", count)
+    plan(model_8b(), machine(card(8, 3)), Wishes(n_ctx=65_536))
+    assert len(counted) > 5
+    assert len(counted) == len(set(counted))
 
 
 def test_a_plan_is_quick_enough_for_a_slider() -> None:

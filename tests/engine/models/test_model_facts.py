@@ -166,3 +166,40 @@ def test_parts_of_a_split_model_are_one(tmp_path: Path) -> None:
     found = read_facts(paths[0])
     assert (found.name, found.n_params, found.weights_bytes) == ("split", 16, 64)
     assert found == facts_of([read_header(path) for path in paths])
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"attention.head_count": 0}, "does not say how many attention heads"),
+        ({"attention.head_count": "eight"}, "does not say how many attention heads"),
+        ({"block_count": True}, "does not say how many layers"),
+        ({"block_count": 2.5}, "does not say how many layers"),
+        ({"attention.head_count_kv": 1_000_000_000}, "claims 1,000,000,000 KV heads for 2 heads"),
+        ({"attention.key_length": 4_294_967_295}, "claims 4,294,967,295 numbers in one attention head"),
+        ({"expert_count": 8, "expert_used_count": 99}, "to use 99 experts for a token, and has 8"),
+    ],
+)
+def test_claims_that_no_model_can_make_are_told(
+    tmp_path: Path, settings: Mapping[str, int | float | str], words: str
+) -> None:
+    found = facts(tmp_path, "llama", blocks(2) | dict(settings))
+    assert (found.kind, found.is_chat_model, found.can_shift) == (ModelKind.OTHER, False, False)
+    assert found.reason is not None and words in found.reason
+
+
+def test_architecture_that_llama_cpp_does_not_know_is_named(tmp_path: Path) -> None:
+    found = facts(tmp_path, "nosucharch", blocks(2))
+    assert (found.kind, found.is_chat_model) == (ModelKind.OTHER, False)
+    assert found.reason == (
+        "nosucharch has the architecture 'nosucharch', which this Weir's llama.cpp does not know."
+    )
+    path = tmp_path / "bare.gguf"
+    path.write_bytes(raw.header(0, 1) + raw.string_entry(b"general.architecture", b"nosucharch"))
+    without_weights = read_facts(path)
+    assert without_weights.reason and "architecture 'nosucharch'" in without_weights.reason
+    assert without_weights.kind is ModelKind.OTHER
+
+
+def test_architectures_newer_than_the_package_are_known(tmp_path: Path) -> None:
+    assert facts(tmp_path, "granite_swa", blocks(2)).is_chat_model
