@@ -94,8 +94,10 @@ class ChatBench:
         texts: Callable[[int], str],
         make_client: ClientFactory,
         check: Callable[[], None],
+        *,
+        most_cells: int,
     ) -> None:
-        """Load the model. Raises ModelLoadError if that fails."""
+        """Load the model, with at most `most_cells` of context. Raises ModelLoadError if that fails."""
         self._case = case
         self._texts = texts
         self._check = check
@@ -104,7 +106,7 @@ class ChatBench:
         self._next_id = 0
         self._before: tuple[Message, ...] = ()
         try:
-            self._client.send(_load_command(path, case))
+            self._client.send(_load_command(path, case, min(_cells(case), most_cells)))
             self.loaded = self._wait_for_load()
             self._go_down()
         except BaseException:
@@ -120,11 +122,10 @@ class ChatBench:
         """End the worker."""
         self._client.close()
 
-    def ask(self, n_prompt: int | None = None, n_gen: int | None = None) -> ChatTime:
-        """A new question of the case's length, or of `n_prompt` tokens, behind what came before."""
-        case = self._case
-        question = Message(Role.USER, self._texts(case.n_prompt if n_prompt is None else n_prompt))
-        return self._time((*self._before, question), n_gen or case.n_gen)[0]
+    def ask(self) -> ChatTime:
+        """A new question of the case's length, behind what came before."""
+        question = Message(Role.USER, self._texts(self._case.n_prompt))
+        return self._time((*self._before, question), self._case.n_gen)[0]
 
     def _go_down(self) -> None:
         """Let the chat have as many tokens as the case wants to have before."""
@@ -186,10 +187,10 @@ def counted(case: BenchCase, times: list[ChatTime]) -> BenchCase:
     return replace(case, n_prompt=stats.tokens_prefilled, n_gen=stats.tokens_generated)
 
 
-def _load_command(path: str, case: BenchCase) -> LoadModel:
+def _load_command(path: str, case: BenchCase, n_ctx: int) -> LoadModel:
     return LoadModel(
         path,
-        n_ctx=chat_cells(case),
+        n_ctx=n_ctx,
         n_threads=case.n_threads,
         n_gpu_layers=case.n_gpu_layers,
         n_seq_max=1,
@@ -203,8 +204,8 @@ def _load_command(path: str, case: BenchCase) -> LoadModel:
     )
 
 
-def chat_cells(case: BenchCase) -> int:
-    """Tokens of the context that the chat of a case needs."""
+def _cells(case: BenchCase) -> int:
+    """Tokens of the context that the chat of a case wants."""
     return case.n_depth + case.n_prompt + case.n_gen + _MARGIN
 
 

@@ -20,6 +20,7 @@ from engine.measure.bench_chat import ChatBench, ChatTime, ClientFactory, counte
 from engine.measure.bench_loads import Loads, context_params
 from engine.measure.bench_pass import BenchPass, DepthState
 from engine.measure.bench_texts import Questions
+from engine.memory.memory_plan import UNKNOWN_N_CTX_TRAIN
 from engine.protocol import BenchCase, BenchModel, DeviceBuffers, WholePath
 
 Check = Callable[[], None]
@@ -132,11 +133,11 @@ class ChatWork:
         self._asked = case
         self._answers: list[ChatTime] = []
         model = loads.model(case)
-        described = _describe(model)
+        described, most_cells = _describe(model), model.n_ctx_train or UNKNOWN_N_CTX_TRAIN
         questions = Questions(model, n_questions * case.n_prompt + case.n_depth)
         self._costs = _cache_costs(case, model, check)
         loads.close()  # two models may not fit
-        self._chat = ChatBench(described.path, case, questions, make_client, check)
+        self._chat = ChatBench(described.path, case, questions, make_client, check, most_cells=most_cells)
         info = self._chat.loaded.info
         self.placed = Placed(described, info.kv_bytes, info.buffers)
         self.pid = self._chat.pid
