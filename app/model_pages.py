@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from app.data.paths import data_dir, models_dir
 from app.services.notice import Notice
+from engine.download.download_values import DownloadStatus
 from engine.download.queue_file import QueueFile
 
 if TYPE_CHECKING:
@@ -146,6 +147,8 @@ class ModelPages:
                 sources, weir.loader, weir.history, weir.preferences, self._with_tokens()
             )
             self._discovery.page.download_requested.connect(self._download)
+            if weir.calibrations:
+                weir.calibrations.measured.connect(self._discovery.proposals.propose)
         return self._discovery
 
     def _with_tokens(self) -> TokenStore:
@@ -177,13 +180,17 @@ class ModelPages:
             return
         downloading: list[str] = []
         installed: list[str] = []
+        stopped: list[str] = []
         for state in self._downloads.states if self._downloads else ():
-            (installed if state.path else downloading).append(state.id)
+            if state.status is DownloadStatus.FAILED:
+                stopped.append(state.id)
+            elif state.status is not DownloadStatus.CANCELLED:
+                (installed if state.path else downloading).append(state.id)
         if self._library:
             own = self._library.service.own
             paths = self._library.service.models
             installed += [path.relative_to(own).as_posix() for path in paths if path.is_relative_to(own)]
-        self._discovery.page.show_downloads(installed, downloading)
+        self._discovery.page.show_downloads(installed, downloading, stopped)
 
     def _open_repository(self, repo_id: str) -> None:
         from app.views.models_page import ModelsPart

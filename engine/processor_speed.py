@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from multiprocessing.connection import Connection
 
-from engine.memory.bandwidth import CPUBandwidth, measure_bandwidth
+from engine.memory.bandwidth import CPUBandwidth, measure_bandwidth, step_back
 from engine.memory.hardware import Hardware
 from engine.memory.kernel_speed import KernelSpeed
 
@@ -47,6 +47,7 @@ def _measure(connection: Connection, n_threads: int) -> None:
     """Entry of the measuring process."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)  # what an abort prints is nobody's business here
+    step_back()
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")  # as in the worker
     from engine.llama.kernel_speed import measure
 

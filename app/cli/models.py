@@ -17,7 +17,7 @@ from app.data.library_contents import Places, contents
 from app.data.library_file import Kept, LibraryFile
 from app.data.message_text import clean_text
 from app.data.model_deletion import NoTrash, delete_for_ever, move_to_trash
-from app.data.paths import library_path, models_dir, settings_path
+from app.data.paths import LIBRARY_FILE, MODELS_FOLDER, SETTINGS_FILE, data_dir_to_read
 from app.data.provenance import provenance_of
 from app.data.settings import SettingsStore
 from engine.errors import KnownError
@@ -25,6 +25,7 @@ from engine.memory.words import size
 from engine.models.byte_reader import shown
 from engine.models.known_folders import ModelFolder, ModelSource, model_folders
 from engine.models.library_folders import SkippedFolder
+from engine.models.model_in_use import is_mapped
 from engine.models.starter import starter_model_path
 
 _SOURCES = {
@@ -32,6 +33,7 @@ _SOURCES = {
     ModelSource.STARTER: "the model that came with Weir",
     ModelSource.FOLDER: "in a folder that you added",
     ModelSource.FILE: "used where it is",
+    ModelSource.LINKED: "linked from elsewhere",
     ModelSource.LM_STUDIO: "LM Studio's",
     ModelSource.JAN: "Jan's",
     ModelSource.GPT4ALL: "GPT4All's",
@@ -40,11 +42,8 @@ _SOURCES = {
 
 
 def run_models(folders: Sequence[str], as_json: bool) -> int:
-    """List the models of the library, or of `folders` alone; 0, or 1 where Weir has no folder."""
-    try:
-        found = list(_look(folders))
-    except KnownError as error:
-        return _note(str(error))
+    """List the models of the library, or of `folders` alone; 0. Writes nothing."""
+    found = list(_look(folders))
     models = sorted((item for item in found if isinstance(item, InstalledModel)), key=_order)
     for item in found:
         if isinstance(item, SkippedFolder):
@@ -53,6 +52,10 @@ def run_models(folders: Sequence[str], as_json: bool) -> int:
         print(json.dumps([json_fields(model) for model in models], allow_nan=False))
     elif models:
         print("\n".join(_table(models)))
+    elif folders:
+        _note(
+            f"No models are in {', '.join(_printable(str(Path(folder).absolute())) for folder in folders)}."
+        )
     else:
         _note("There are no models yet. `weir pull REPO` downloads one.")
     return 0
@@ -99,12 +102,14 @@ def json_fields(model: InstalledModel) -> dict[str, object]:
 
 
 def _look(folders: Sequence[str]) -> Iterator[InstalledModel | SkippedFolder]:
-    kept = LibraryFile(library_path()).load()
+    home = data_dir_to_read()
+    kept = LibraryFile(home / LIBRARY_FILE).load()
     if folders:
         alone = tuple(ModelFolder(Path(folder).absolute(), ModelSource.FOLDER) for folder in folders)
         return contents(Places(alone), _without_files(kept), provenance_of)
-    added = SettingsStore(settings_path()).load()[0].model_folders
-    return contents(Places(model_folders(models_dir(), added), starter_model_path()), kept, provenance_of)
+    added = SettingsStore(home / SETTINGS_FILE).load()[0].model_folders
+    tops = model_folders(home / MODELS_FOLDER, added)
+    return contents(Places(tops, starter_model_path()), kept, provenance_of)
 
 
 def _without_files(kept: Kept) -> Kept:
@@ -130,7 +135,7 @@ def _row(model: InstalledModel) -> tuple[str, str, str, str, str]:
     scanned = model.scanned
     if not model.can_be_chosen:
         return _name(model), "", "", "", model.reason or "cannot be loaded"
-    context = f"{scanned.n_ctx_train:,} tokens" if scanned.n_ctx_train else ""
+    context = f"{model.n_ctx_train:,} tokens" if model.n_ctx_train else ""
     place = _SOURCES[model.source]
     if model.source is not ModelSource.STARTER:  # whose installer has checked it
         place = f"{shown(model.place)}, {model.verification}, {place}"
@@ -160,16 +165,28 @@ def _named(name: str, models: Sequence[InstalledModel]) -> InstalledModel:
             f"No model is called {shown(clean_text(name))}. `weir models` lists those there are."
         )
     if len(found) > 1:
-        paths = "\n".join(f"  {_printable(str(model.path))}" for model in found)
+        paths = "\n".join(f"  {_printable(str(model.path))} ({shown(model.place)})" for model in found)
         raise KnownError(
             f"{len(found)} models are called {shown(clean_text(name))}. Name one by its path:\n{paths}"
         )
-    if not found[0].can_be_deleted:
-        raise KnownError(
-            f"{_name(found[0])} is {_SOURCES[found[0].source]}. Weir deletes no models but its own and those "
-            "in folders that you added. Nothing was changed."
-        )
+    if reason := _why_not(found[0]):
+        raise KnownError(f"{reason} Nothing was changed.")
     return found[0]
+
+
+def _why_not(model: InstalledModel) -> str:
+    """A sentence why `model` is to be left alone; empty if it can be deleted."""
+    if model.real_path:
+        real = _printable(str(model.real_path))
+        return f"{_name(model)} really is {real}, outside of Weir's folders: it is only read there."
+    if not model.can_be_deleted:
+        return (
+            f"{_name(model)} is {_SOURCES[model.source]}. Weir deletes no models but its own and those in "
+            "folders that you added."
+        )
+    if is_mapped(model.path):
+        return f"{_name(model)} is loaded by a running program. Load another model there, or close it."
+    return ""
 
 
 def _agreed(model: InstalledModel, is_sure: bool) -> bool:

@@ -31,7 +31,8 @@ def add_pull(pull: argparse.ArgumentParser) -> None:
     )
     add("--to", metavar="FOLDER", help="another folder than Weir's own; owner/name/file is put into it")
     add("--no-token", action="store_true", dest="without_token", help="ask without the token that there is")
-    add("--json", action="store_true", dest="as_json", help="one JSON object a line, the last with the path")
+    help_json = "one JSON object a line, the last with the path or the reason why there is none"
+    add("--json", action="store_true", dest="as_json", help=help_json)
 
 
 def pull_options(arguments: argparse.Namespace) -> PullOptions:

@@ -21,6 +21,7 @@ LINE_S = 5.0
 """Between two lines; a tenth of the whole or another status is told at once."""
 
 _BAR = 20
+_UNITS = (("GB", 1e9), ("MB", 1e6), ("KB", 1e3), ("bytes", 1))
 _WORDS = {
     DownloadStatus.QUEUED: "in line",
     DownloadStatus.CHECKING: "checking what was kept",
@@ -61,6 +62,13 @@ class PullOutput:
         self.clear()
         print(f"weir: {sentence}", file=self._err, flush=True)
 
+    def show_end(self, status: str, reason: str, path: Path | None = None) -> None:
+        """It ended without a model that can be used; `path` is where the file lies all the same."""
+        self.note(reason)
+        if self._as_json:
+            fields: dict[str, object] = {"status": status, "reason": reason}
+            self._print_json(fields if path is None else {**fields, "path": str(path)})
+
     def show_path(self, path: Path) -> None:
         """All is done."""
         self.clear()
@@ -95,9 +103,12 @@ class PullOutput:
 
 
 def amount(done: int, total: int) -> str:
-    """As in "1.2 of 4.5 GB"; what is not all there does not read as if it were."""
-    unit, divisor = ("GB", 1e9) if total >= 1e9 else ("MB", 1e6)
-    return f"{int(min(done, total) / divisor * 10) / 10:,.1f} of {total / divisor:,.1f} {unit}"
+    """As in "1.2 of 4.5 GB"; what is not all there does not read as if it were, what is all there does."""
+    unit, divisor = next((unit for unit in _UNITS if total >= unit[1]), _UNITS[-1])
+    if unit == "bytes":
+        return f"{min(done, total)} of {total} bytes"
+    share = total / divisor if done >= total else int(done / divisor * 10) / 10
+    return f"{share:,.1f} of {total / divisor:,.1f} {unit}"
 
 
 def _json_fields(state: DownloadState) -> dict[str, object]:
@@ -120,7 +131,7 @@ def _bar(state: DownloadState) -> str:
 def _line(state: DownloadState) -> str:
     parts = [amount(state.done_bytes, state.total_bytes)]
     if state.bytes_per_second is not None:
-        parts.append(f"{state.bytes_per_second / 1e6:,.1f} MB/s")
+        parts.append(_speed(state.bytes_per_second))
     if state.seconds_left is not None:
         parts.append(f"{_duration(state.seconds_left)} left")
     if words := _WORDS.get(state.status):
@@ -129,6 +140,11 @@ def _line(state: DownloadState) -> str:
         parts.append(f"tries again in {state.retry_in_s:,.0f} s")
     reason = state.reason if state.status in (DownloadStatus.WAITING, DownloadStatus.STALLED) else None
     return ", ".join(parts) + (f" ({shown(reason)})" if reason else "")
+
+
+def _speed(bytes_per_second: float) -> str:
+    unit, divisor = ("MB", 1e6) if bytes_per_second >= 1e6 else ("KB", 1e3)
+    return f"{bytes_per_second / divisor:,.1f} {unit}/s"
 
 
 def _duration(seconds: float) -> str:

@@ -2,7 +2,8 @@
 
 In: words. Out: a table on a terminal, lines of fields with tabs between them in a pipe, or one JSON array;
 and an exit status: 1 if the Hub could not be asked, with one sentence on standard error. What is found in
-formats that Weir cannot load is named there too, for what it is.
+formats that Weir cannot load is named there too, for what it is. With JSON the sentence is told as an object
+on standard output too.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 
+from app.cli.model_argument import failed
 from app.cli.search_arguments import SearchOptions
 from app.data.message_text import clean_text
 from app.data.paths import data_dir
@@ -51,8 +53,7 @@ def run_search(options: SearchOptions) -> int:
         if not found:
             _tell_others(hub, options)
     except KnownError as error:
-        print(f"weir: {error}", file=sys.stderr)
-        return 1
+        return failed(str(error), options.as_json)
     return 0
 
 

@@ -9,12 +9,13 @@ import enum
 from dataclasses import dataclass
 from pathlib import Path
 
-from engine.memory.memory_plan import Verdict
+from engine.memory.memory_plan import Verdict, said_n_ctx_train
 from engine.models.known_folders import OTHER_PROGRAMS, ModelSource
 from engine.models.scanned_model import ScannedModel
 
-_READ_ONLY = OTHER_PROGRAMS | {ModelSource.STARTER}
+_READ_ONLY = OTHER_PROGRAMS | {ModelSource.STARTER, ModelSource.LINKED}
 _NAMES_OF_NO_MODEL = ("model", "ggml-model")
+_NO_LIMIT = 2**31 - 1  # the largest number of llama.cpp's: nobody has trained a model for it
 
 
 class Verification(enum.StrEnum):
@@ -47,7 +48,11 @@ class Fit:
 
 @dataclass(frozen=True, slots=True)
 class InstalledModel:
-    """A model in the library; `label` is the user's name for it, `fit` None while it is not counted."""
+    """A model in the library; `label` is the user's name for it, `fit` None while it is not counted.
+
+    `subfolder`: the folders between it and its repository's folder, or the one that was searched.
+    `real_path`: where it lies if only a link leads there, out of the folder that was searched.
+    """
 
     scanned: ScannedModel
     source: ModelSource
@@ -55,6 +60,8 @@ class InstalledModel:
     repo_id: str | None = None
     verification: Verification = Verification.UNVERIFIED
     fit: Fit | None = None
+    subfolder: str = ""
+    real_path: Path | None = None
 
     @property
     def path(self) -> Path:
@@ -67,12 +74,20 @@ class InstalledModel:
         if self.label:
             return self.label
         # Jan calls each file model.gguf; the folder has the name.
-        return self.path.parent.name if self.scanned.name in _NAMES_OF_NO_MODEL else self.scanned.name
+        is_nameless = self.scanned.name in _NAMES_OF_NO_MODEL and self._has_own_folder
+        return self.path.parent.name if is_nameless else self.scanned.name
 
     @property
     def place(self) -> str:
-        """What tells it from another one of the same name: the repository, or the folder that it lies in."""
-        return self.repo_id or self.path.parent.name
+        """What tells it from another one of the same name: the repository and the folders that it lies in."""
+        parts = (self.repo_id, self.subfolder)
+        return "/".join(part for part in parts if part) or self.path.parent.name
+
+    @property
+    def n_ctx_train(self) -> int | None:
+        """The tokens that it was trained for; None where its file says none, or what cannot be."""
+        said = said_n_ctx_train(self.scanned.n_ctx_train)
+        return None if said == _NO_LIMIT else said
 
     @property
     def can_be_chosen(self) -> bool:
@@ -93,3 +108,8 @@ class InstalledModel:
     def can_be_deleted(self) -> bool:
         """Whether its files are the user's: other programs' are read only, the starter comes with Weir."""
         return self.source not in _READ_ONLY
+
+    @property
+    def _has_own_folder(self) -> bool:
+        """Whether its folder may be named after it: one that holds all models of Weir or Jan is not."""
+        return bool(self.subfolder or self.repo_id) or self.source in (ModelSource.FOLDER, ModelSource.FILE)

@@ -7,15 +7,26 @@ Qt, nor about how a model fits into this machine.
 
 from __future__ import annotations
 
+import dataclasses
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from app.data.installed_model import InstalledModel, Provenance
 from app.data.library_file import Kept
-from engine.models.known_folders import ModelFolder, ModelSource, folder_of, repository_in_path
-from engine.models.library_folders import SkippedFolder
+from engine.models.known_folders import (
+    OTHER_PROGRAMS,
+    ModelFolder,
+    ModelSource,
+    folder_of,
+    path_outside,
+    repository_in_path,
+    subfolder_in_path,
+)
+from engine.models.library_folders import SkippedFolder, files_of
 from engine.models.library_scan import scan, scan_file
+from engine.models.model_parts import PART_NAME
 from engine.models.scanned_model import ScannedModel
 
 ProvenanceOf = Callable[[Path], Provenance | None]
@@ -43,16 +54,30 @@ def contents(
         if isinstance(found, SkippedFolder):
             yield found
             continue
-        folder = folder_of(found.path, places.folders)
-        model = _installed(found, folder.source, kept, repository_in_path(found.path, folder))
-        yield _with_provenance(model, provenance_of)
+        yield _with_provenance(_found(found, places, kept), provenance_of)
     for path in kept.files:
         if folder_of(path, places.folders).source is ModelSource.FILE:
             yield _installed(scan_file(path, kept.models), ModelSource.FILE, kept, None)
 
 
 def _is_wanted(folder: ModelFolder) -> bool:
-    return folder.source is ModelSource.FOLDER or folder.path.is_dir()
+    return folder.source is ModelSource.FOLDER or os.path.isdir(folder.path)  # noqa: PTH112 - never raises
+
+
+def _found(scanned: ScannedModel, places: Places, kept: Kept) -> InstalledModel:
+    folder = folder_of(scanned.path, places.folders)
+    # Other programs' models are read only, wherever they lie.
+    outside = None if folder.source in OTHER_PROGRAMS else _outside(scanned.path, folder)
+    source = ModelSource.LINKED if outside else folder.source
+    model = _installed(scanned, source, kept, repository_in_path(scanned.path, folder))
+    return dataclasses.replace(model, subfolder=subfolder_in_path(scanned.path, folder), real_path=outside)
+
+
+def _outside(path: Path, folder: ModelFolder) -> Path | None:
+    """Where the first of the model's files lies that a link in `folder` leads out of it to."""
+    files = files_of(path) if PART_NAME.fullmatch(path.name) else (path,)
+    found = (path_outside(file, folder.path) for file in files)
+    return next((outside for outside in found if outside), None)
 
 
 def _installed(scanned: ScannedModel, source: ModelSource, kept: Kept, repo_id: str | None) -> InstalledModel:
@@ -63,4 +88,4 @@ def _with_provenance(model: InstalledModel, provenance_of: ProvenanceOf) -> Inst
     known = provenance_of(model.path) if model.source is ModelSource.WEIR else None
     if known is None:
         return model
-    return InstalledModel(model.scanned, model.source, model.label, known.repo_id, known.verification)
+    return dataclasses.replace(model, repo_id=known.repo_id, verification=known.verification)

@@ -1,7 +1,8 @@
 """Where Weir keeps what it stores: one folder for chats, settings and logs.
 
 The environment goes in, paths come out. Promises that every path it hands out lies in a folder that
-exists, that only this user can enter (mode 0700 where Weir made it) and that can be written.
+exists, that only this user can enter (mode 0700 where Weir made it) and that can be written; but for
+`data_dir_to_read`.
 Knows nothing about what is in the files.
 """
 
@@ -18,15 +19,22 @@ import platformdirs
 
 from engine.errors import KnownError
 
+SETTINGS_FILE, LIBRARY_FILE, MODELS_FOLDER = "settings.json", "library.json", "models"
+
 
 def data_dir() -> Path:
     """The folder of everything that Weir stores: WEIR_HOME, or else the platform's data folder.
 
     Raises KnownError when it cannot be made or written.
     """
+    return _usable(data_dir_to_read())
+
+
+def data_dir_to_read() -> Path:
+    """The same folder for those who only read in it: it may be missing, or not writable."""
     home = os.environ.get("WEIR_HOME")
     chosen = Path(home).expanduser() if home else platformdirs.user_data_path("Weir", appauthor=False)
-    return _usable(chosen.absolute())
+    return chosen.absolute()
 
 
 def log_dir() -> Path:
@@ -41,7 +49,7 @@ def database_path() -> Path:
 
 def settings_path() -> Path:
     """The file of the settings. Raises KnownError when its folder cannot be made or written."""
-    return data_dir() / "settings.json"
+    return data_dir() / SETTINGS_FILE
 
 
 def bandwidth_path() -> Path:
@@ -56,12 +64,12 @@ def calibrations_path() -> Path:
 
 def library_path() -> Path:
     """The file of what is known of the models. Raises KnownError when its folder cannot be written."""
-    return data_dir() / "library.json"
+    return data_dir() / LIBRARY_FILE
 
 
 def models_dir() -> Path:
     """The folder of downloaded models. Raises KnownError when it cannot be made or written."""
-    return _usable(data_dir() / "models")
+    return _usable(data_dir() / MODELS_FOLDER)
 
 
 def broken_name(path: Path, suffixes: Iterable[str] = ("",)) -> Path:

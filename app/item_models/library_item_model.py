@@ -38,7 +38,7 @@ class Order(enum.Enum):
 _FIRST: dict[Order, Callable[[InstalledModel], int]] = {
     Order.NAME: lambda _model: 0,
     Order.SIZE: lambda model: -model.scanned.size,
-    Order.CONTEXT: lambda model: -(model.scanned.n_ctx_train or 0),
+    Order.CONTEXT: lambda model: -(model.n_ctx_train or 0),
     Order.DATE: lambda model: -model.scanned.mtime_ns,
 }
 

@@ -18,7 +18,6 @@ from app.services.load_plans import LoadPlans
 from app.services.model_loader import ModelLoader
 from app.services.plan_result import PlanResult
 from app.services.plan_sources import PlanSources
-from engine.memory.bandwidth import with_bandwidth
 from engine.memory.hardware import Hardware
 from engine.memory.learning import Learner, device_of
 from engine.memory.other_load import OtherLoad
@@ -148,14 +147,7 @@ class Calibrations(QObject):
             self._quiet.start(QUIET_MS)
         else:
             self._is_measuring = True
-            self._runner.run(lambda: self._measured(hardware), self._on_measured)
-
-    def _measured(self, hardware: Hardware) -> Hardware | None:
-        """On the thread that may take long."""
-        bandwidth = self._sources.measure_bandwidth(hardware)
-        if bandwidth is None:
-            return None
-        return with_bandwidth(hardware, self._sources.bandwidths.keep(hardware, bandwidth))
+            self._runner.run(lambda: self._sources.measured(hardware, again=True), self._on_measured)
 
     def _on_measured(self, hardware: Hardware | None) -> None:
         self._is_measuring = False

@@ -21,6 +21,7 @@ from app.services.notice import Notice
 from app.services.plan_result import PlanResult
 from app.services.preferences import Preferences
 from engine.errors import KnownError
+from engine.memory.memory_plan import trained_n_ctx
 
 
 class ChatOptionsService(QObject):
@@ -71,7 +72,7 @@ class ChatOptionsService(QObject):
 
     def load_planned(self, chat_id: str | None, planned: PlanResult, how: LoadSettings) -> None:
         """Load a model as somebody saw it planned; what was chosen for it holds from now on."""
-        n_ctx_train = planned.facts.n_ctx_train if planned.facts else None
+        n_ctx_train = trained_n_ctx(planned.facts.n_ctx_train) if planned.facts else None
         holds = _possible(self.effective(chat_id).load_settings, n_ctx_train)
         wanted = fields_of(how)
         chosen = {name: value for name, value in wanted.items() if value != getattr(holds, name)}
@@ -90,7 +91,8 @@ class ChatOptionsService(QObject):
         if present is None:
             return False
         info = self._loader.info if self._loader.loading is None else None
-        wanted = _possible(self.effective(chat_id).load_settings, info.n_ctx_train if info else None)
+        n_ctx_train = trained_n_ctx(info.n_ctx_train) if info else None
+        wanted = _possible(self.effective(chat_id).load_settings, n_ctx_train)
         if info and wanted.n_ctx == info.n_ctx:  # what None came to
             wanted = dataclasses.replace(wanted, n_ctx=present.n_ctx)
         return wanted != present
@@ -100,7 +102,7 @@ class ChatOptionsService(QObject):
         info = self._loader.info
         path = path or self._loader.loading or (info.path if info else None)
         if path:
-            n_ctx_train = info.n_ctx_train if info and info.path == path else None
+            n_ctx_train = trained_n_ctx(info.n_ctx_train) if info and info.path == path else None
             self._loader.load(path, _possible(self.effective(chat_id).load_settings, n_ctx_train))
 
     def _keep(self, chat_id: str | None, choices: Mapping[str, Any]) -> None:
@@ -117,7 +119,7 @@ class ChatOptionsService(QObject):
 
 
 def _possible(wanted: LoadSettings, n_ctx_train: int | None) -> LoadSettings:
-    """What of `wanted` a model can have: no more context than it was trained for, where that is known."""
-    if n_ctx_train is None or wanted.n_ctx is None or not 0 < n_ctx_train < wanted.n_ctx:
+    """What of `wanted` a model can have: no more context than it was trained for, None if unknown."""
+    if n_ctx_train is None or wanted.n_ctx is None or wanted.n_ctx <= n_ctx_train:
         return wanted
     return dataclasses.replace(wanted, n_ctx=n_ctx_train)

@@ -1,19 +1,23 @@
 """The queue of downloads for the window: states arrive on its thread, ten times a second at most.
 
-Wishes go in, lists of `DownloadState` come out. Promises that no download, however fast, keeps the window
-busy, and that a wish of the user shows within a tenth of a second. Knows nothing about widgets and servers.
+Wishes go in, lists of `DownloadState` come out: what goes on or can go on first, then what has stopped, then
+what is done. Promises that no download, however fast, keeps the window busy, that a wish of the user shows
+within a tenth of a second, and that one of which something was fetched can be wanted back for a while after
+it was cancelled. Knows nothing about widgets and servers.
 """
 
 from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
+from app.services.cancelled_downloads import CancelledDownloads
+from app.services.download_ends import can_resume, rank
+from app.services.download_wishes import MakeQueue
 from engine.download.download_values import DownloadState, DownloadStatus
 from engine.download.queue import RESUMABLE
 from engine.hub.hub_values import RemoteModel
@@ -21,53 +25,21 @@ from engine.hub.hub_values import RemoteModel
 LEAST_MS = 100
 """Between two lists of states."""
 
-_IDLE = RESUMABLE | {DownloadStatus.DONE}
+_IDLE = RESUMABLE | {DownloadStatus.DONE, DownloadStatus.CANCELLED}
+_ENDED = frozenset({DownloadStatus.DONE, DownloadStatus.FAILED, DownloadStatus.CANCELLED})
+_NOT_CANCELLABLE = frozenset({DownloadStatus.DONE, DownloadStatus.ELSEWHERE})
 
 
 @dataclass(frozen=True, slots=True)
 class DownloadsSummary:
-    """All downloads in three numbers; `percent` is of those on their way, None while there are none."""
+    """All downloads in three numbers.
+
+    `n_unfinished` go on, wait or are paused; `percent` is of those on their way, None while there are none.
+    """
 
     n_unfinished: int = 0
     n_failed: int = 0
     percent: int | None = None
-
-
-class Queue(Protocol):
-    """What the window needs of a `QueueClient`; each method returns at once."""
-
-    def states(self) -> tuple[DownloadState, ...]:
-        """All downloads in order."""
-
-    def add(self, model: RemoteModel, *, without_token: bool = False) -> str:
-        """Line `model` up."""
-
-    def pause(self, id_: str) -> None:
-        """Stop one; what was fetched is kept."""
-
-    def resume(self, id_: str) -> None:
-        """Line up again what is paused or has failed."""
-
-    def retry(self, id_: str, *, without_token: bool = False) -> None:
-        """As `resume`."""
-
-    def cancel(self, id_: str) -> None:
-        """Forget one and delete what was fetched."""
-
-    def move(self, id_: str, step: int) -> None:
-        """Move one."""
-
-    def clear_finished(self) -> None:
-        """Forget those that are done."""
-
-    def set_parallel(self, parallel: int) -> None:
-        """So many at once."""
-
-    def close(self) -> None:
-        """End."""
-
-
-MakeQueue = Callable[[Callable[[], None]], Queue]
 
 
 class Downloads(QObject):
@@ -104,7 +76,9 @@ class Downloads(QObject):
         self._stirred.connect(self._wait, Qt.ConnectionType.QueuedConnection)
         self._queue = make_queue(self._on_change)
         self._queue.set_parallel(parallel)
-        self._states = self._queue.states()  # what failed before this start is no news
+        self.cancelled = CancelledDownloads(self)
+        self.cancelled.ended.connect(self._queue.cancel)
+        self._states = self._listed()  # what failed before this start is no news
         self._summary = summary_of(self._states)
 
     @property
@@ -124,6 +98,7 @@ class Downloads(QObject):
 
     def add(self, model: RemoteModel, *, without_token: bool = False) -> None:
         """Download `model`, or go on with it."""
+        self.cancelled.let_go(model.id)
         self._queue.add(model, without_token=without_token)
         self._look()
 
@@ -143,29 +118,45 @@ class Downloads(QObject):
         self._look()
 
     def cancel(self, id_: str) -> None:
-        """Forget one, and delete what was fetched unless it is done."""
-        self._queue.cancel(id_)
+        """Forget one, and delete what was fetched unless it is done.
+
+        Where something was fetched that is done after `UNDO_S` seconds; it is CANCELLED until then.
+        """
+        state = next((state for state in self._states if state.id == id_), None)
+        if state is None or not state.done_bytes or state.status in _NOT_CANCELLABLE:
+            self._queue.cancel(id_)
+        elif id_ not in self.cancelled:
+            self.cancelled.hold(id_, was_going=state.status not in _IDLE)
+            self._queue.pause(id_)
+        self._look()
+
+    def undo_cancel(self, id_: str) -> None:
+        """Have one back that is CANCELLED, as it was."""
+        if self.cancelled.let_go(id_):
+            self._queue.resume(id_)
         self._look()
 
     def move(self, id_: str, step: int) -> None:
         """Move one by `step` places, up if negative."""
-        self._queue.move(id_, step)
+        self._queue.move(id_, self._queue_step(id_, step))
         self._look()
 
     def pause_all(self) -> None:
         """Pause all that are in line or on their way."""
         for state in self._states:
-            self._queue.pause(state.id)
+            if state.status not in _IDLE:
+                self._queue.pause(state.id)
         self._look()
 
     def resume_all(self) -> None:
-        """Go on with all that are paused or have failed."""
+        """Go on with all that can."""
         for state in self._states:
-            self._queue.resume(state.id)
+            if can_resume(state):
+                self._queue.resume(state.id)
         self._look()
 
     def clear_finished(self) -> None:
-        """Do not list any more what is done."""
+        """Do not list any more what is done, or has stopped before anything was fetched."""
         self._queue.clear_finished()
         self._look()
 
@@ -180,6 +171,7 @@ class Downloads(QObject):
         """End all threads, within a second; nothing is told any more."""
         self._timer.stop()
         self._is_closed = True
+        self.cancelled.end_all()
         self._queue.close()
 
     def _on_change(self) -> None:
@@ -197,7 +189,7 @@ class Downloads(QObject):
     def _look(self) -> None:
         self._looked_at = time.monotonic()
         self._is_told = False  # before the look: what changes after it is told again
-        before, self._states = self._states, self._queue.states()
+        before, self._states = self._states, self._listed()
         if self._states == before:
             return
         self.changed.emit(self._states)
@@ -207,14 +199,36 @@ class Downloads(QObject):
             self.summary_changed.emit(summary)
         self._tell_ends({state.id: state.status for state in before})
 
+    def _listed(self) -> tuple[DownloadState, ...]:
+        """The states of the queue as they are to be shown."""
+        states = sorted(self._queue.states(), key=rank)
+        self.cancelled.keep_only({state.id for state in states if state.status not in _NOT_CANCELLABLE})
+        return tuple(_cancelled(state) if state.id in self.cancelled else state for state in states)
+
+    def _queue_step(self, id_: str, step: int) -> int:
+        """By how many places of the queue `id_` has to move to pass `step` of the rows that are like it."""
+        queued = self._queue.states()
+        ids = [state.id for state in queued]
+        if id_ not in ids:
+            return step
+        at = ids.index(id_)
+        alike = [place for place, state in enumerate(queued) if rank(state) == rank(queued[at])]
+        target = min(max(0, alike.index(at) + step), len(alike) - 1)
+        return alike[target] - at
+
     def _tell_ends(self, before: Mapping[str, DownloadStatus]) -> None:
         for state in self._states:
-            if before.get(state.id) is state.status:
+            was = before.get(state.id)
+            if was is state.status:
                 continue
             if state.path is not None:
                 self.finished.emit(state.path)
-            elif state.status is DownloadStatus.FAILED:
+            elif state.status is DownloadStatus.FAILED and was is not DownloadStatus.CANCELLED:
                 self.failed.emit(state)
+
+
+def _cancelled(state: DownloadState) -> DownloadState:
+    return DownloadState(state.model, DownloadStatus.CANCELLED, state.done_bytes)
 
 
 def summary_of(states: tuple[DownloadState, ...]) -> DownloadsSummary:
@@ -223,7 +237,7 @@ def summary_of(states: tuple[DownloadState, ...]) -> DownloadsSummary:
     total = sum(state.total_bytes for state in active)
     done = sum(state.done_bytes for state in active)
     return DownloadsSummary(
-        n_unfinished=sum(state.status is not DownloadStatus.DONE for state in states),
+        n_unfinished=sum(state.status not in _ENDED for state in states),
         n_failed=sum(state.status is DownloadStatus.FAILED for state in states),
         percent=done * 100 // total if total else None,
     )

@@ -10,10 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from PySide6.QtCore import QCoreApplication
+
 from app.services.hub_problem import HubProblem, problem_of
 from engine.errors import KnownError
 from engine.hub.file_choice import choose
-from engine.hub.hub_errors import HubFailure
+from engine.hub.file_names import name_fault
+from engine.hub.hub_errors import HubFailure, NotOnHub
 from engine.hub.hub_values import RemoteModel, RepoDetails
 from engine.hub.sibling_facts import sibling_facts
 from engine.memory.kv_math import kv_sizes
@@ -32,7 +35,7 @@ class RemoteFit:
     """What is known of a remote model: its plan, or why there is none.
 
     `kv_bytes`: of its cache for 8,192 tokens. `all_layers`: those that cards could take. `fault`: what
-    is wrong with the file itself; `problem`: why the Hub does not show its header.
+    is wrong with the file itself, which cannot be used; `problem`: why the Hub does not show its header.
     """
 
     plan: MemoryPlan | None = None
@@ -66,6 +69,10 @@ def fits(
 ) -> Iterator[Mapping[str, RemoteFit]]:
     """Fits by `RemoteModel.id`, some after each header that was read; all models are told of at the end."""
     waiting = {model.id: model for model in details.models if not model.missing}
+    if unnamed := [model.id for model in waiting.values() if name_fault(model)]:
+        for id_ in unnamed:
+            del waiting[id_]
+        yield dict.fromkeys(unnamed, RemoteFit(fault=_tr("Its name cannot be a file name here.")))
     for facts, of in cache.known(details.models):
         yield _told(facts, of, waiting, plan)
     n_read = 0
@@ -74,6 +81,9 @@ def fits(
         model = _next(details, waiting)
         try:
             facts = cache.facts_of(model, read)
+        except NotOnHub:
+            del waiting[model.id]  # the repository is there: this file alone is not
+            yield {model.id: RemoteFit(fault=_tr("The Hub has no such file any more."))}
         except HubFailure as error:
             # The next header would be refused for the same reason.
             yield dict.fromkeys(waiting, RemoteFit(problem=problem_of(error)))
@@ -118,3 +128,7 @@ def _next(details: RepoDetails, waiting: Mapping[str, RemoteModel]) -> RemoteMod
     except KnownError:
         usual = None
     return usual if usual and usual.id in waiting else next(iter(waiting.values()))
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("HubFits", text)

@@ -34,9 +34,15 @@ class MachineNow:
     freed: Mapping[str, int]
     pids: Sequence[int]
 
-    def plan(self) -> Plan:
-        """Read the machine, which may take seconds; gives what plans for it."""
+    def plan(self, *, measures: bool = False) -> Plan:
+        """Read the machine, which may take seconds; gives what plans for it.
+
+        `measures`: find out first how fast its processor is, if nobody knows. Where that fails, plans tell
+        no speed.
+        """
         hardware: Hardware = self.sources.machine(self.devices or self.sources.probe_devices(), self.pids)
+        if measures and any(device.kind == "cpu" and device.bandwidth is None for device in hardware.devices):
+            hardware = self.sources.measured(hardware) or hardware
         return functools.partial(self._plan, hardware)
 
     def _plan(self, hardware: Hardware, facts: ModelFacts) -> MemoryPlan:

@@ -2,8 +2,7 @@
 
 Scanned models go in, `Fit`s come out, some at a time. Promises: files are read and the machine is asked off
 this object's thread; each header is read once as long as its file stays as it is; of two lists only the
-newer one is counted to its end. llama.cpp is asked only about architectures of which nobody knows whether
-it has them. Knows nothing about where the models come from.
+newer one is counted to its end. Knows nothing about where the models come from.
 """
 
 from __future__ import annotations
@@ -23,11 +22,9 @@ from app.services.model_loader import ModelLoader
 from app.services.plan_result import wishes_of
 from app.services.plan_sources import PlanSources
 from app.services.preferences import Preferences
-from engine.dry_run import Refused
 from engine.errors import KnownError
 from engine.memory.hardware import Hardware
-from engine.memory.memory_plan import MemoryPlan, Verdict, Wishes
-from engine.models.architectures import is_known
+from engine.memory.memory_plan import Wishes
 from engine.models.model_facts import ModelFacts
 from engine.models.scanned_model import ScannedModel
 from engine.protocol import DeviceMemory
@@ -72,7 +69,6 @@ class ModelFits(QObject):
         self._runner = sources.make_runner("model-fits")
         self._round: _Round | None = None
         self._facts: dict[_FileState, ModelFacts | None] = {}
-        self._refusals: dict[_FileState, str] = {}
         self._probed: Sequence[DeviceMemory] = ()
 
     def count(self, models: Iterable[ScannedModel]) -> None:
@@ -117,7 +113,7 @@ class ModelFits(QObject):
             model = current.waiting.popleft()
             facts = self._facts_of(model)
             if facts:
-                fits[model.path] = self._fit(model, facts, current.hardware, current)
+                fits[model.path] = self._fit(facts, current.hardware, current)
         return fits
 
     def _facts_of(self, model: ScannedModel) -> ModelFacts | None:
@@ -129,7 +125,7 @@ class ModelFits(QObject):
                 self._facts[state] = None  # the next scan will say what is wrong with it
         return self._facts[state]
 
-    def _fit(self, model: ScannedModel, facts: ModelFacts, hardware: Hardware, current: _Round) -> Fit:
+    def _fit(self, facts: ModelFacts, hardware: Hardware, current: _Round) -> Fit:
         plan = self._sources.plan(
             facts,
             hardware,
@@ -137,17 +133,7 @@ class ModelFits(QObject):
             freed_bytes=current.freed,
             calibrations=self._sources.calibrations,
         )
-        if not is_known(facts.architecture) and (reason := self._refusal(model, plan)):
-            return Fit(Verdict.CANNOT_CHAT, reason)
         return Fit(plan.verdict, plan.reasons[0] if plan.reasons else "", plan.predicted_tps)
-
-    def _refusal(self, model: ScannedModel, plan: MemoryPlan) -> str:
-        """Why llama.cpp does not take the model; empty if it does, or cannot be asked."""
-        state = _state(model)
-        if state not in self._refusals:
-            tried = self._sources.try_out(model.path, plan.shape)
-            self._refusals[state] = tried.reason if isinstance(tried, Refused) else ""
-        return self._refusals[state]
 
 
 def _state(model: ScannedModel) -> _FileState:

@@ -1,8 +1,8 @@
 """The curated models that suit this machine, and what to download for one that was chosen.
 
 A wish goes in, `Proposal`s come out, without a question to anybody; a chosen one goes in, the file that its
-repository has now comes out. Promises: counting and asking happen off this object's thread. Knows nothing
-about widgets.
+repository has now comes out. Promises: counting and asking happen off this object's thread; how fast the
+machine is, is measured before anything is proposed, but tried once only. Knows nothing about widgets.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from engine.hub.hub_values import RemoteModel
 
 
 class ModelProposals(QObject):
-    """Owns nothing but the threads."""
+    """Owns the threads, and whether the machine was measured."""
 
     proposed = Signal(object)
     """A tuple of `Proposal`s, the best first, or a `HubProblem` if there is no catalogue."""
@@ -43,15 +43,17 @@ class ModelProposals(QObject):
         self._access = access
         self._plans = plans
         self._read = read
+        self._has_measured = False
         self._counting = make_runner("proposals")
         self._asking = HubThreads("proposed-model", make_runner)
 
     def propose(self) -> None:
-        """Count what suits the memory that is free now; answered by `proposed`."""
+        """Count what suits the memory that is free now; answered by `proposed`, the first time in seconds."""
         machine = self._plans.now()
+        measures, self._has_measured = not self._has_measured, True
 
         def job() -> tuple[Proposal, ...]:
-            return proposals(self._read(), machine.plan())
+            return proposals(self._read(), machine.plan(measures=measures))
 
         self._counting.run(lambda: asked(job), lambda found: self.proposed.emit(_or_unexpected(found)))
 

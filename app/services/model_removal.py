@@ -47,6 +47,10 @@ class ModelRemoval(QObject):
 
     def why_not(self, model: InstalledModel) -> str:
         """A sentence why `model` cannot be deleted; empty if it can."""
+        if model.real_path:
+            return self.tr("It really is {0}, outside of Weir's folders: it is only read there.").format(
+                model.real_path
+            )
         if not model.can_be_deleted:
             return self.tr("Weir deletes no models that another program keeps, nor the one it came with.")
         if any(_is_same(model.path, Path(path)) for path in self._in_use()):

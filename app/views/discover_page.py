@@ -12,16 +12,7 @@ from urllib.parse import urlsplit
 
 from PySide6.QtCore import QUrl, Signal
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QFrame,
-    QHBoxLayout,
-    QPushButton,
-    QScrollArea,
-    QStackedWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QFrame, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from app.services.hub_access import HubAccess
 from app.services.hub_problem import HubProblem
@@ -29,13 +20,12 @@ from app.services.hub_repository import HubRepository
 from app.services.hub_search import ALL_FORMATS, FoundPage, HubSearch, Question
 from app.services.hub_token import HubToken
 from app.services.model_proposals import ModelProposals
+from app.views.discover_bar import DiscoverBar
 from app.views.discover_message import DiscoverMessage
 from app.views.discover_results import DiscoverResults
 from app.views.download_button import KnownDownloads
 from app.views.focus_return import FocusReturn
 from app.views.proposals_view import ProposalsView
-from app.views.search_field import SearchField
-from app.views.settings_controls import ChoiceBox
 from app.views.token_sheet import TokenSheet
 from app.views.tokens import UNIT
 from engine.errors import KnownError
@@ -68,15 +58,9 @@ class DiscoverPage(QWidget):
         self._open_url = open_url
         self._focus = FocusReturn()
         self.setAccessibleName(self.tr("Discover models"))
-        self.field = self._make_field()
-        self.order = self._make_order()
-        self.all_formats = QCheckBox(self.tr("All formats"))
-        self.all_formats.setToolTip(
-            self.tr("Find what Weir cannot load, too, and search for its GGUF versions")
-        )
-        self.token_button = QPushButton(self.tr("Token"))
-        self.token_button.setObjectName("formButton")
-        self.token_button.setToolTip(self.tr("Gated and private repositories need a token of yours"))
+        self.bar = DiscoverBar()
+        self.field, self.order = self.bar.field, self.bar.order
+        self.all_formats, self.token_button = self.bar.all_formats, self.bar.token_button
         self.sheet = TokenSheet(token)
         self.proposals = ProposalsView(proposals)
         self.results, self.message = DiscoverResults(), DiscoverMessage()
@@ -84,9 +68,11 @@ class DiscoverPage(QWidget):
         self._connect()
         self.setFocusProxy(self.field)
 
-    def show_downloads(self, installed: Collection[str], downloading: Collection[str]) -> None:
-        """The `RemoteModel.id`s of models that are here, and of those on their way or waiting."""
-        known = KnownDownloads.of(installed, downloading)
+    def show_downloads(
+        self, installed: Collection[str], downloading: Collection[str], stopped: Collection[str] = ()
+    ) -> None:
+        """The `RemoteModel.id`s of models that are here, of those on their way, of those that failed."""
+        known = KnownDownloads.of(installed, downloading, stopped)
         self.results.repository.show_known(known)
         self.proposals.show_known(known)
 
@@ -242,29 +228,7 @@ class DiscoverPage(QWidget):
         except KnownError:
             return self.tr("the Hub")
 
-    def _make_field(self) -> SearchField:
-        field = SearchField()
-        field.setPlaceholderText(self.tr("Search Hugging Face, or paste the address of a repository"))
-        field.setAccessibleName(self.tr("Search Hugging Face for models"))
-        field.setToolTip(self.tr("By name, as in \u201cqwen3 8b\u201d or owner/name"))
-        return field
-
-    def _make_order(self) -> ChoiceBox:
-        words = {
-            Sort.DOWNLOADS: self.tr("Most downloads"),
-            Sort.LIKES: self.tr("Most likes"),
-            Sort.DATE: self.tr("Newest first"),
-        }
-        box = ChoiceBox([(words[sort], sort) for sort in Sort])
-        box.setAccessibleName(self.tr("Order of the repositories"))
-        return box
-
     def _arrange(self) -> None:
-        top = QHBoxLayout()
-        top.setSpacing(UNIT)
-        top.addWidget(self.field, 1)
-        for control in (self.order, self.all_formats, self.token_button):
-            top.addWidget(control)
         self._proposed = QScrollArea()
         self._proposed.setObjectName("page")
         self._proposed.setFrameShape(QFrame.Shape.NoFrame)
@@ -282,6 +246,6 @@ class DiscoverPage(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(UNIT)
-        column.addLayout(top)
+        column.addWidget(self.bar)
         column.addWidget(self.sheet)
         column.addWidget(self._stack, 1)

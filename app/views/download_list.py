@@ -1,11 +1,13 @@
 """The rows of all downloads, one widget each, below one another.
 
 A `DownloadsItemModel` and what makes a row go in. Promises that a row which moves or changes stays the same
-widget, and that the focus goes to a neighbour when its row is taken away. Knows nothing about downloads.
+widget, that the focus goes to a neighbour when its row is taken away, and that it is known whether rows have
+just slid under the pointer. Knows nothing about downloads.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 from PySide6.QtCore import QModelIndex, Qt
@@ -33,6 +35,7 @@ class DownloadList(QScrollArea):
         self._models = models
         self._make_row = make_row
         self.rows: list[DownloadRow] = []
+        self._slid_at = float("-inf")
         content = QWidget()
         content.setObjectName("pageContent")
         self._column = QVBoxLayout(content)
@@ -45,6 +48,11 @@ class DownloadList(QScrollArea):
         models.rowsMoved.connect(self._move)
         models.dataChanged.connect(self._update)
 
+    @property
+    def has_just_slid(self) -> bool:
+        """Whether rows have moved within the time of a double click: who presses meant what was there."""
+        return (time.monotonic() - self._slid_at) * 1000 < QApplication.doubleClickInterval()
+
     def focusInEvent(self, event: QFocusEvent) -> None:
         """A row is what the keys are for."""
         super().focusInEvent(event)
@@ -52,6 +60,8 @@ class DownloadList(QScrollArea):
             self.rows[0].setFocus()
 
     def _insert(self, _parent: QModelIndex, first: int, last: int) -> None:
+        if first < len(self.rows):
+            self._slid_at = time.monotonic()
         for number in range(first, last + 1):
             row = self._make_row()
             self.rows.insert(number, row)
@@ -59,6 +69,8 @@ class DownloadList(QScrollArea):
             self._show(number)
 
     def _remove(self, _parent: QModelIndex, first: int, last: int) -> None:
+        if last + 1 < len(self.rows):
+            self._slid_at = time.monotonic()
         for number in reversed(range(first, last + 1)):
             row = self.rows.pop(number)
             focused = QApplication.focusWidget()
@@ -70,6 +82,7 @@ class DownloadList(QScrollArea):
                 self.rows[min(number, len(self.rows) - 1)].setFocus()
 
     def _move(self, _parent: QModelIndex, first: int, _last: int, _to: QModelIndex, before: int) -> None:
+        self._slid_at = time.monotonic()
         number = before - (before > first)
         row = self.rows.pop(first)
         self.rows.insert(number, row)

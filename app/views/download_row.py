@@ -49,6 +49,9 @@ class DownloadRow(QFrame):
     cancel_requested = Signal()
     """Forget it, with what was fetched unless it is done."""
 
+    undo_requested = Signal()
+    """It was cancelled, and is wanted back."""
+
     use_requested = Signal()
     reveal_requested = Signal()
     move_requested = Signal(int)
@@ -102,13 +105,19 @@ class DownloadRow(QFrame):
         had_focus = focused is not None and focused.hasFocus()
         status, name = state.status, download_words.name(state)
         goes, failed = status in _GOES, status is DownloadStatus.FAILED
+        is_cancelled = status is DownloadStatus.CANCELLED
         is_done = status is DownloadStatus.DONE
         can_retry = failed and Remedy.TRY_AGAIN in state.remedies
         self.toggle.setText(self._toggle_words(status))
-        self.toggle.setVisible(goes or can_retry or status is DownloadStatus.PAUSED)
+        self.toggle.setVisible(goes or can_retry or is_cancelled or status is DownloadStatus.PAUSED)
         self.use.setVisible(is_done)
         self.reveal.setVisible(is_done)
         self.cancel.setVisible(status not in (DownloadStatus.DONE, DownloadStatus.ELSEWHERE))
+        # It stays where it is, so that the second half of a double click meets nothing, least of all Undo.
+        had_cancel = self.cancel.hasFocus()
+        self.cancel.setEnabled(not is_cancelled)
+        if had_cancel and is_cancelled:
+            self.toggle.setFocus()
         self.bar.setVisible(not is_done)
         self.reason.setVisible(failed or status is DownloadStatus.WAITING)
         set_style(self.reason, "warns", failed)
@@ -138,6 +147,8 @@ class DownloadRow(QFrame):
     def _toggle_words(self, status: DownloadStatus) -> str:
         if status is DownloadStatus.FAILED:
             return download_words.remedy_in_words(Remedy.TRY_AGAIN)
+        if status is DownloadStatus.CANCELLED:
+            return self.tr("Undo")
         return self.tr("Pause") if status in _GOES else self.tr("Resume")
 
     def _name_all(self, name: str) -> None:
@@ -147,8 +158,12 @@ class DownloadRow(QFrame):
         self.bar.setAccessibleName(self.tr("How much of {0} has come").format(name))
 
     def _press_toggle(self) -> None:
-        goes = self.state is not None and self.state.status in _GOES
-        (self.pause_requested if goes else self.resume_requested).emit()
+        if self.state is None:
+            return
+        if self.state.status is DownloadStatus.CANCELLED:
+            self.undo_requested.emit()
+        else:
+            (self.pause_requested if self.state.status in _GOES else self.resume_requested).emit()
 
     def _connect(self) -> None:
         self.toggle.clicked.connect(self._press_toggle)
@@ -160,7 +175,7 @@ class DownloadRow(QFrame):
         self._add_action(self.tr("Remove from the list"), "Delete", self._ask_to_cancel)
 
     def _ask_to_cancel(self) -> None:
-        if self.state and self.state.status is not DownloadStatus.ELSEWHERE:
+        if self.state and self.state.status not in (DownloadStatus.ELSEWHERE, DownloadStatus.CANCELLED):
             self.cancel_requested.emit()
 
     def _add_action(self, words: str, keys: str, act: object) -> None:

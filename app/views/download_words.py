@@ -43,6 +43,7 @@ def status_in_words(state: DownloadState) -> str:
         DownloadStatus.PAUSED: _tr("Paused"),
         DownloadStatus.FAILED: _tr("Stopped"),
         DownloadStatus.DONE: _tr("Downloaded"),
+        DownloadStatus.CANCELLED: _tr("Cancelled; what was fetched is deleted in a few seconds"),
     }[state.status]
 
 
@@ -100,6 +101,8 @@ def part(done: int, total: int) -> str:
     unit, divisor = _unit(total)
     # Rounded down: what is not all there must not read as if it were.
     share = min(done, total) / divisor
+    if done >= total:
+        return _tr("{0} of {1} {2}").format(_number(total / divisor), _number(total / divisor), unit)
     shown_share = int(share * 10) / 10 if share < 100 else int(share)
     return _tr("{0} of {1} {2}").format(_number(shown_share), _number(total / divisor), unit)
 

@@ -1,8 +1,9 @@
 """The downloads: what is on its way, what waits, what has come, and what helps where something failed.
 
 A `Downloads` service goes in; the wish to use a model, to enter a token or to discover models comes out.
-Promises that much that was fetched is never deleted without a question, and that an empty page says what to
-do first. Knows nothing about queues and servers.
+Promises that much that was fetched is never deleted without a question, that a press which was meant for
+another row cancels nothing, and that an empty page says what to do first. Knows nothing about queues and
+servers.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from app.item_models.downloads_item_model import DownloadsItemModel
+from app.services.download_ends import can_clear, can_resume
 from app.services.downloads import Downloads
 from app.services.file_manager import reveal
 from app.views import download_words
@@ -33,7 +35,13 @@ ASKS_FROM_BYTES = 100_000_000
 """What was fetched, and is deleted without a question below this."""
 
 _AT_REST = frozenset(
-    {DownloadStatus.PAUSED, DownloadStatus.FAILED, DownloadStatus.DONE, DownloadStatus.ELSEWHERE}
+    {
+        DownloadStatus.PAUSED,
+        DownloadStatus.FAILED,
+        DownloadStatus.DONE,
+        DownloadStatus.ELSEWHERE,
+        DownloadStatus.CANCELLED,
+    }
 )
 
 
@@ -72,6 +80,9 @@ class DownloadsPage(QWidget):
         self.pause_all = QPushButton(self.tr("Pause all"))
         self.resume_all = QPushButton(self.tr("Resume all"))
         self.clear = QPushButton(self.tr("Clear finished"))
+        self.clear.setToolTip(
+            self.tr("Takes off the list what is done, and what stopped before anything was fetched.")
+        )
         self.question = QuestionLine()
         self.list = DownloadList(self.models, self._make_row)
         self.discover = QPushButton(self.tr("Discover models"))
@@ -104,9 +115,15 @@ class DownloadsPage(QWidget):
         self._stack.setCurrentIndex(0 if states else 1)
         statuses = {state.status for state in states}
         self.pause_all.setEnabled(bool(statuses - _AT_REST))
-        self.resume_all.setEnabled(bool(statuses & {DownloadStatus.PAUSED, DownloadStatus.FAILED}))
-        self.clear.setEnabled(DownloadStatus.DONE in statuses)
+        self.resume_all.setEnabled(any(map(can_resume, states)))
+        self._show_clear(states)
         self.setFocusProxy(self.list if states else self.discover)
+
+    def _show_clear(self, states: tuple[DownloadState, ...]) -> None:
+        can_be = [state.status for state in states if can_clear(state)]
+        is_of_dead = bool(can_be) and DownloadStatus.DONE not in can_be
+        self.clear.setText(self.tr("Clear stopped") if is_of_dead else self.tr("Clear finished"))
+        self.clear.setEnabled(bool(can_be))
 
     def _announce_end(self, path: Path) -> None:
         announce(self, self.tr("{0} was downloaded.").format(path.stem))
@@ -118,6 +135,9 @@ class DownloadsPage(QWidget):
         row.pause_requested.connect(lambda: self._with(row, lambda state: self._downloads.pause(state.id)))
         row.resume_requested.connect(lambda: self._with(row, lambda state: self._downloads.resume(state.id)))
         row.cancel_requested.connect(lambda: self._with(row, self._cancel))
+        row.undo_requested.connect(
+            lambda: self._with(row, lambda state: self._downloads.undo_cancel(state.id))
+        )
         row.use_requested.connect(lambda: self._with(row, self._use))
         row.reveal_requested.connect(lambda: self._with(row, self._reveal))
         row.move_requested.connect(
@@ -139,6 +159,8 @@ class DownloadsPage(QWidget):
             self._show_file(state.path)
 
     def _cancel(self, state: DownloadState) -> None:
+        if self.list.has_just_slid:
+            return
         is_done = state.status is DownloadStatus.DONE
         if is_done or state.done_bytes < ASKS_FROM_BYTES:
             self._downloads.cancel(state.id)

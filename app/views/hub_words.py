@@ -109,7 +109,7 @@ def fit_in_words(fit: RemoteFit | None) -> str:
     if fit is None:
         return _tr("Looking at its header")
     if fit.plan is None:
-        return _tr("Not known whether it fits")
+        return _tr("Cannot be used") if fit.fault else _tr("Not known whether it fits")
     return plan_in_words(fit.plan, fit.all_layers)
 
 
@@ -190,11 +190,13 @@ def proposal_reason(proposal: Proposal) -> str:
         case Reason.MOST_CAPABLE:
             words = _tr("The most capable one of this list that runs well here")
         case Reason.LIGHTER:
-            words = _tr("Lighter, leaves more memory free")
+            words = _tr("Smaller and faster")
         case Reason.SLOWER:
             words = _tr("More capable, but slow here")
         case Reason.TIGHT:
             words = _tr("More capable, but leaves other programs little memory")
+        case Reason.SPEED_UNKNOWN:
+            words = _tr("Fits; how fast it is here is not known yet")
     speed = speed_in_words(proposal.plan)
     return _tr("{0}: {1}.").format(words, speed) if speed else _tr("{0}.").format(words)
 

@@ -7,16 +7,17 @@ files.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
+from PySide6.QtCore import QEvent, QModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QHelpEvent, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QListView, QMenu, QToolTip, QWidget
 
 from app.data.installed_model import InstalledModel
 from app.item_models.library_item_model import LibraryItemModel
 from app.views.library_delegate import LibraryDelegate
-from app.views.library_words import tool_tip
+from app.views.library_words import plain_tool_tip, tool_tip
 from engine.models.known_folders import ModelSource
 
 
@@ -34,9 +35,16 @@ class LibraryList(QListView):
     copy_requested = Signal(object)
     forget_requested = Signal(object)
 
-    def __init__(self, models: LibraryItemModel, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        models: LibraryItemModel,
+        why_not_deleted: Callable[[InstalledModel], str],
+        parent: QWidget | None = None,
+    ) -> None:
+        """`why_not_deleted`: a sentence why a model cannot be deleted, empty if it can."""
         super().__init__(parent)
         self._models = models
+        self._why_not_deleted = why_not_deleted
         self._marked: Path | None = None
         self.loaded: Path | None = None
         self.setObjectName("library")
@@ -93,7 +101,10 @@ class LibraryList(QListView):
         delete = menu.addAction(
             self.tr("Delete"), QKeySequence(Qt.Key.Key_Delete), lambda: self.delete_requested.emit(model)
         )
-        delete.setEnabled(model.can_be_deleted)
+        reason = self._why_not_deleted(model)
+        delete.setEnabled(not reason)
+        delete.setToolTip(plain_tool_tip(reason))
+        menu.setToolTipsVisible(bool(reason))
         return menu
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
@@ -102,6 +113,18 @@ class LibraryList(QListView):
             self._open_menu(self.indexAt(event.pos()), event.pos())
         else:
             self._open_menu_at_current()
+
+    def event(self, event: QEvent) -> bool:
+        """F2 is for the marked model here, before it is for the window's chat."""
+        if (
+            event.type() is QEvent.Type.ShortcutOverride
+            and isinstance(event, QKeyEvent)
+            and event.key() == Qt.Key.Key_F2
+            and self.current()
+        ):
+            event.accept()
+            return True
+        return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter, Delete, Ctrl+C, and the menu where the system does not open it by itself."""

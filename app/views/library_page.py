@@ -67,7 +67,7 @@ class LibraryPage(QWidget):
         self.folders = LibraryFoldersButton(lambda: preferences.settings.model_folders)
         self.question, self.importing = QuestionLine(), ImportLine()
         self.questions = LibraryQuestions(self.question, library, removal, imports)
-        self.list = LibraryList(self.models)
+        self.list = LibraryList(self.models, removal.why_not)
         self.foot = LibraryFoot()
         self.skipped = muted_label()
         self.skipped.hide()

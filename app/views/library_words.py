@@ -26,6 +26,7 @@ def source_in_words(source: ModelSource) -> str:
         ModelSource.GPT4ALL: _tr("from GPT4All"),
         ModelSource.HUGGING_FACE: _tr("from the Hugging Face cache"),
         ModelSource.FILE: _tr("used where it is"),
+        ModelSource.LINKED: _tr("linked from elsewhere"),
     }
     return words.get(source, "")
 
@@ -64,7 +65,7 @@ def verdict_in_words(verdict: Verdict) -> str:
 def figures(model: InstalledModel) -> tuple[str, str, str]:
     """Quantization, size and trained context, empty where the file does not tell."""
     scanned = model.scanned
-    context = _tr("{0} tokens").format(f"{scanned.n_ctx_train:,}") if scanned.n_ctx_train else ""
+    context = _tr("{0} tokens").format(f"{model.n_ctx_train:,}") if model.n_ctx_train else ""
     return scanned.quantization or "", number_format.size(scanned.size), context
 
 
@@ -94,8 +95,17 @@ def all_in_words(model: InstalledModel, is_loaded: bool = False) -> str:
 def tool_tip(model: InstalledModel) -> str:
     """The path and the reasons. As text, never as rich text: a file's name may hold markup."""
     reason = model.fit.sentence if model.fit else model.reason
-    lines = (model.name, reason, str(model.path))
-    return "".join(f"<p>{html.escape(line)}</p>" for line in lines if line)
+    real = _tr("It really is {0}").format(model.real_path) if model.real_path else ""
+    # Hashing it again at each look would take minutes.
+    is_verified = model.verification is Verification.VERIFIED
+    checked = _tr("Verified when it was downloaded.") if is_verified else ""
+    lines = (model.name, reason, str(model.path), real, checked)
+    return "".join(plain_tool_tip(line) for line in lines if line)
+
+
+def plain_tool_tip(text: str) -> str:
+    """A tool tip that shows `text` as it is, and breaks its lines."""
+    return f"<p>{html.escape(text)}</p>" if text else ""
 
 
 def _tr(text: str) -> str:

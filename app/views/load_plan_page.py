@@ -36,7 +36,7 @@ from app.views.plan_verdict import PlanVerdict
 from app.views.plan_words import facts_in_words, origin_in_words
 from app.views.settings_row import muted_label
 from app.views.tokens import UNIT
-from engine.memory.memory_plan import Wishes
+from engine.memory.memory_plan import Wishes, trained_n_ctx
 
 _WIDEST = UNIT * 84
 _PATIENCE_MS = 150
@@ -117,7 +117,7 @@ class LoadPlanPage(QWidget):
     def _on_planned(self, path: str, result: PlanResult) -> None:
         if path != self._path:
             return
-        n_ctx_train = result.facts.n_ctx_train if result.facts else None
+        n_ctx_train = trained_n_ctx(result.facts.n_ctx_train) if result.facts else None
         if self._how.n_ctx and n_ctx_train and self._how.n_ctx > n_ctx_train:
             self._choose("n_ctx", n_ctx_train)  # another model's context
         else:

@@ -47,7 +47,7 @@ class ProposalRow(QFrame):
         self.more = QPushButton(self.tr("All its files"))
         self.more.setObjectName("formButton")
         self.more.setAccessibleName(self.tr("All files of {0}").format(name))
-        self.button.clicked.connect(self.download_requested)
+        self.button.requested.connect(self.download_requested)
         self.more.clicked.connect(self.repository_requested)
         self._arrange()
         self.show_proposal(proposal)

@@ -59,7 +59,7 @@ class ProposalsView(QWidget):
         self._column.setSpacing(UNIT)
         for part in (self.title, self.text, self.problem):
             self._column.addWidget(part)
-        self._say(self.tr("Looking at this machine's memory."))
+        self._say(self.tr("Looking at this machine's memory and speed."))
         proposals.proposed.connect(self._show)
         proposals.resolved.connect(self._on_resolved)
 

@@ -9,30 +9,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from app.services.hub_fits import RemoteFit
 from app.views.download_button import KnownDownloads
 from app.views.remote_file_row import RemoteFileRow
-from app.views.tokens import UNIT
 from engine.hub.hub_values import RemoteModel
 
 AT_ONCE = 40
 
 
-class RemoteFileList(QScrollArea):
-    """Rows with buttons."""
+class RemoteFileList(QWidget):
+    """Rows with buttons; whoever shows it lets it scroll."""
 
     download_requested = Signal(object)
     """A `RemoteModel`."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setObjectName("page")
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setWidgetResizable(True)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setAccessibleName(self.tr("Files of the repository"))
         self.rows: list[RemoteFileRow] = []
         self._waiting: list[RemoteModel] = []
@@ -41,15 +35,11 @@ class RemoteFileList(QScrollArea):
         self.more = QPushButton()
         self.more.setObjectName("formButton")
         self.more.clicked.connect(self._add_rows)
-        content = QWidget()
-        content.setObjectName("pageContent")
-        self._column = QVBoxLayout(content)
+        self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(0)
         self._column.addWidget(self.more, 0, Qt.AlignmentFlag.AlignLeading)
         self._column.addStretch(1)
-        self._column.setContentsMargins(0, 0, UNIT // 2, 0)
-        self.setWidget(content)
 
     def show_models(self, models: Sequence[RemoteModel]) -> None:
         """Show these instead of others."""
@@ -60,7 +50,6 @@ class RemoteFileList(QScrollArea):
         self.rows, self._fits = [], {}
         self._waiting = list(models)
         self._add_rows()
-        self.verticalScrollBar().setValue(0)
 
     def show_fits(self, fits: Mapping[str, RemoteFit]) -> None:
         """What became known of some of them."""

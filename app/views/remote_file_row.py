@@ -51,7 +51,9 @@ class RemoteFileRow(QFrame):
         self.file.setToolTip(model.parts[0].path)
         self.verdict, self.reason = muted_label(), muted_label()
         self.button = DownloadButton(f"{model_name(model)}, {size_in_words(model)}")
-        self.button.clicked.connect(lambda: self.download_requested.emit(self.model))
+        self.button.requested.connect(lambda: self.download_requested.emit(self.model))
+        self._fault = ""
+        self._state = DownloadOffer.POSSIBLE
         self._arrange()
         self.show_fit(None)
         self.show_state(DownloadOffer.POSSIBLE)
@@ -61,16 +63,26 @@ class RemoteFileRow(QFrame):
         if self.model.missing:
             self._show_words(self.tr("Parts are missing in the repository."), "", warns=True)
             return
-        warns = fit is not None and fit.plan is not None and fit.plan.verdict is Verdict.DOES_NOT_FIT
+        warns = fit is not None and (
+            bool(fit.fault) or (fit.plan is not None and fit.plan.verdict is Verdict.DOES_NOT_FIT)
+        )
         explains = warns or fit is None or fit.plan is None or fit.plan.verdict is Verdict.CANNOT_CHAT
         words = SEPARATOR.join((fit_in_words(fit), *fit_figures(fit)))
         self._show_words(words, reason_in_words(fit) if explains else "", warns=warns)
         self.verdict.setToolTip(reason_in_words(fit))
         self.button.setAccessibleDescription(f"{words.replace(SEPARATOR, ', ')}. {reason_in_words(fit)}")
+        self._fault = fit.fault if fit else ""
+        self.show_state(self._state)
 
     def show_state(self, state: DownloadOffer) -> None:
         """Whether it is here already, or on its way."""
-        self.button.show_state(DownloadOffer.INCOMPLETE if self.model.missing else state)
+        self._state = state
+        if self.model.missing:
+            self.button.show_state(DownloadOffer.INCOMPLETE, self.verdict.text())
+        elif self._fault and state.is_open:
+            self.button.show_state(DownloadOffer.UNUSABLE, self._fault)
+        else:
+            self.button.show_state(state)
 
     def _show_words(self, verdict: str, reason: str, *, warns: bool) -> None:
         self.verdict.setText(verdict)

@@ -1,8 +1,8 @@
 """One repository: what it is, what it asks for, its files and how each fits here.
 
 A `RepoSummary` goes in when it is chosen, then its details, its fits or a problem; wishes come out. Promises:
-a gated repository says so before anything is fetched; one without GGUF models says what it holds instead and
-offers to look for those that Weir can load. Knows nothing about the Hub.
+a gated repository says so until one of its files could be read; one without GGUF models says what it holds
+instead and offers to look for those that Weir can load. Knows nothing about the Hub.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from app.services.hub_fits import RemoteFit
 from app.services.hub_problem import HubProblem
@@ -28,8 +28,8 @@ from engine.hub.hub_errors import Remedy
 from engine.hub.hub_values import Gating, RepoDetails, RepoSummary
 
 
-class RepositoryView(QWidget):
-    """Shows one repository at a time."""
+class RepositoryView(QScrollArea):
+    """Shows one repository at a time; all of it scrolls, since a small window has no room for a notice."""
 
     download_requested = Signal(object)
     """A `RemoteModel`."""
@@ -46,6 +46,11 @@ class RepositoryView(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAccessibleName(self.tr("Repository"))
+        self.setObjectName("page")
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWidgetResizable(True)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.repo: RepoSummary | None = None
         self.title = LeadingLabel()
         self.title.setObjectName("groupTitle")
@@ -97,6 +102,9 @@ class RepositoryView(QWidget):
     def show_fits(self, fits: Mapping[str, RemoteFit]) -> None:
         """How some of its files fit, or why that cannot be told."""
         self.files.show_fits(fits)
+        if any(fit.plan for fit in fits.values()):
+            self.gate.hide()  # whoever may read its files has been let in
+            self.page_button.show()
         problem = next((fit.problem for fit in fits.values() if fit.problem), None)
         # What the gate asks for is said already.
         if problem and not (self.gate.isVisibleTo(self) and Remedy.ACCEPT_TERMS in problem.remedies):
@@ -135,6 +143,7 @@ class RepositoryView(QWidget):
         self.problem.hide()
         self.versions.hide()
         self.files.show_models(())
+        self.verticalScrollBar().setValue(0)
 
     def _say(self, words: str) -> None:
         self.state.setText(words)
@@ -150,7 +159,9 @@ class RepositoryView(QWidget):
         head.setSpacing(UNIT)
         head.addWidget(self.title, 1)
         head.addWidget(self.page_button, 0, Qt.AlignmentFlag.AlignTop)
-        column = QVBoxLayout(self)
+        content = QWidget()
+        content.setObjectName("pageContent")
+        column = QVBoxLayout(content)
         column.setContentsMargins(UNIT, UNIT // 2, UNIT, 0)
         column.setSpacing(UNIT)
         column.addLayout(head)
@@ -158,3 +169,4 @@ class RepositoryView(QWidget):
             column.addWidget(part)
         column.addWidget(self.versions, 0, Qt.AlignmentFlag.AlignLeading)
         column.addWidget(self.files, 1)
+        self.setWidget(content)

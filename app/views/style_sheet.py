@@ -30,6 +30,9 @@ QPushButton, QToolButton {{ border: 1px solid transparent; border-radius: 6px; p
 QPushButton:hover, QToolButton:hover {{ background: {t.border}; }}
 QPushButton:focus, QToolButton:focus {{ border-color: {t.accent}; }}
 QToolButton::menu-indicator {{ image: none; width: 0; }}
+QCheckBox::indicator:unchecked {{ background: {t.surface}; border: 1px solid {t.field}; border-radius: 2px;
+  width: 11px; height: 11px; }}
+QCheckBox::indicator:unchecked:focus {{ border-color: {t.accent}; }}
 QProgressBar {{ background: {t.border}; border: none; border-radius: 2px; max-height: 4px; }}
 QProgressBar::chunk {{ background: {t.accent}; border-radius: 2px; }}
 QScrollBar:vertical {{ background: transparent; width: 12px; margin: 0; }}
@@ -173,7 +176,8 @@ PromptEdit:focus, PresetNameRow QLineEdit:focus {{ border-color: {t.accent}; }}
 #formButton {{ background: {t.raised}; border: 1px solid {t.border}; }}
 QToolButton#formButton {{ padding: 4px 12px; }}
 #formButton:hover, #formButton:focus {{ border-color: {t.accent}; }}
-#formButton:disabled {{ color: {t.muted}; }}
+#formButton:disabled, #formButton[inert="true"] {{ color: {t.muted}; }}
+#formButton[inert="true"]:hover:!focus {{ border-color: {t.border}; background: {t.raised}; }}
 #reset {{ color: {t.accent}; padding: 2px 8px; }}
 #reloadLine {{ background: {t.own}; border-radius: 8px; }}
 QLabel[warns="true"] {{ color: {t.warning}; }}
@@ -239,9 +243,8 @@ def _benchmarks(t: Tokens) -> str:
   background: {t.border}; border-radius: 4px; margin: 2px; min-width: 32px; }}
 #benchResults QScrollBar::handle:horizontal:hover, #benchTable QScrollBar::handle:horizontal:hover {{
   background: {t.muted}; }}
-BenchChoicesForm QCheckBox::indicator:unchecked, #benchModels::indicator:unchecked,
-#benchResults::indicator:unchecked {{ background: {t.surface}; border: 1px solid {t.field};
-  border-radius: 2px; width: 11px; height: 11px; }}
+#benchModels::indicator:unchecked, #benchResults::indicator:unchecked {{ background: {t.surface};
+  border: 1px solid {t.field}; border-radius: 2px; width: 11px; height: 11px; }}
 #benchResults QLineEdit {{ background: {t.surface}; border: 1px solid {t.accent}; padding: 0 4px; }}
 #benchTable::item {{ padding: 2px 8px; }}
 #benchResults QHeaderView, #benchTable QHeaderView, #benchTable QTableCornerButton::section {{

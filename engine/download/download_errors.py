@@ -17,6 +17,9 @@ sentence holds a token, a header or a signed address.
 
 from __future__ import annotations
 
+import math
+
+from engine.download.space import RESERVE_IN_WORDS
 from engine.errors import DownloadError
 from engine.hub.hub_errors import HubFailure, Remedy
 from engine.models.byte_reader import shown
@@ -55,10 +58,10 @@ class RefusedByHub(DownloadError):
 class DiskFull(DownloadError):
     """Attribute: `missing_bytes`, what is needed beyond what is free."""
 
-    def __init__(self, name: str, missing_bytes: int) -> None:
+    def __init__(self, name: str, missing_bytes: int, *, has_kept: bool) -> None:
         super().__init__(
-            f"The disk has too little space for {shown(name)}: {missing_bytes / 1e9:,.2f} GB are missing. "
-            "What was fetched is kept: free some space, then resume."
+            f"The disk has too little space for {shown(name)}: {missing_in_words(missing_bytes)}. "
+            f"{what_is_kept(has_kept)}: free some space, then try again."
         )
         self.missing_bytes = missing_bytes
 
@@ -66,10 +69,10 @@ class DiskFull(DownloadError):
 class CannotWrite(DownloadError):
     """The system refused to write, for another reason than space."""
 
-    def __init__(self, name: str, cause: str) -> None:
+    def __init__(self, name: str, cause: str, *, has_kept: bool) -> None:
         super().__init__(
-            f"{shown(name)} cannot be written ({cause}). What was fetched is kept: check the models folder, "
-            "then resume."
+            f"{shown(name)} cannot be written ({cause}). {what_is_kept(has_kept)}: check the models folder, "
+            "then try again."
         )
 
 
@@ -108,3 +111,16 @@ class NameTaken(DownloadError):
             f"There is another file named {shown(name)} in the models folder. Nothing was overwritten: move "
             "or delete it, then try again."
         )
+
+
+def what_is_kept(has_kept: bool) -> str:
+    """Whether anything is there to go on with, as the beginning of a sentence."""
+    return "What was fetched is kept" if has_kept else "Nothing was fetched"
+
+
+def missing_in_words(missing_bytes: int) -> str:
+    """How much space is missing, by the rule of `engine.download.space`."""
+    unit, divisor = ("GB", 1e9) if missing_bytes >= 1e9 else ("MB", 1e6)
+    # Rounded up: who frees as much has enough.
+    number = math.ceil(missing_bytes / divisor * 10) / 10
+    return f"{number:,.1f} {unit} are missing ({RESERVE_IN_WORDS})"

@@ -22,6 +22,7 @@ class DownloadStatus(enum.StrEnum):
     PAUSED = "paused"  # by the user
     FAILED = "failed"  # only the user can do something about it; what was fetched is kept
     DONE = "done"
+    CANCELLED = "cancelled"  # by the user, who may still want it back; a queue never says so
 
 
 @dataclass(frozen=True, slots=True)

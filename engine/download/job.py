@@ -40,7 +40,7 @@ def locked_job(model: RemoteModel, folder: Path) -> Iterator[Path]:
     except Timeout:
         raise AlreadyDownloading(name) from None
     except OSError as error:
-        raise write_error(error, folder, name, model.size) from None
+        raise write_error(error, folder, name, model.size, has_kept=False) from None
     try:
         yield job
     finally:

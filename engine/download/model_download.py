@@ -8,7 +8,6 @@ time, whatever ends this one. Which models to fetch, and how many at once, is no
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from engine.download.part_download import PartDownload, checking
 from engine.download.partial import Partial, kept_size, write_error
 from engine.download.placing import is_in_place, place
 from engine.download.progress import Progress
+from engine.download.space import missing_bytes
 from engine.hub.hub_values import RemoteModel
 
 
@@ -52,7 +52,9 @@ def download_model(
                 access, model, job=job, finals=finals, progress=progress, stop=stop, patience=patience
             ).run(folder)
         except OSError as error:
-            raise write_error(error, folder, model.parts[0].path, model.size) from None
+            n_kept = sum(progress.parts_done)
+            name, n_left = model.parts[0].path, model.size - n_kept
+            raise write_error(error, folder, name, n_left, has_kept=n_kept > 0) from None
         remove_job(job)
     progress.show_done(finals[0])
     return finals[0]
@@ -122,9 +124,10 @@ class _Download:
 
     def _check_space(self) -> None:
         """Before a byte is fetched; a disk that fills up later is told where it happens."""
-        missing = self._model.size - sum(self._progress.parts_done) - shutil.disk_usage(self._job).free
+        n_kept = sum(self._progress.parts_done)
+        missing = missing_bytes(self._model.size - n_kept, self._job)
         if missing > 0:
-            raise DiskFull(self._finals[0].name, missing)
+            raise DiskFull(self._finals[0].name, missing, has_kept=n_kept > 0)
 
     def _fetch(self, number: int) -> Path:
         """The partial file of a part, whole and right, and on the disk."""

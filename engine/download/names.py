@@ -1,75 +1,27 @@
 """Names in a repository in, paths in the models folder out; or a refusal.
 
-A repository may hold any name that git can. Only names that every system can hold are taken, on every
-system, so that a folder can be carried from one to another. org/repo/path stays as folders: equal names of
-two repositories lie side by side. No link is made or followed.
+org/repo/path stays as folders: equal names of two repositories lie side by side. No link is made or followed.
+Which names are taken is the rule of `engine.hub.file_names`.
 """
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from engine.download.download_errors import UnsafeName
+from engine.hub.file_names import DOWNLOADS_FOLDER, ORIGIN_FILE, full_names, name_fault
 from engine.hub.hub_values import RemoteModel
 
-ORIGIN_FILE = ".weir-origin.json"
-DOWNLOADS_FOLDER = ".downloads"
-MAX_NAME_BYTES = 255
-MAX_PATH_LETTERS = 200  # below the models folder: Windows allows 260 in all
-_FORBIDDEN = re.compile(r'[\\:<>"|?*]')
-_DEVICE = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|(com|lpt)[0-9¹²³])", re.IGNORECASE)
+__all__ = ["DOWNLOADS_FOLDER", "ORIGIN_FILE", "final_paths", "repo_folder"]
 
 
 def final_paths(model: RemoteModel, folder: Path) -> tuple[Path, ...]:
     """Where the parts of `model` will lie, the first one first: folder/org/repo/path. Raises UnsafeName."""
-    names = [f"{model.repo_id}/{part.path}" for part in model.parts]
-    seen: set[str] = set()
-    for name in names:
-        _check(name)
-        if _folded(name) in seen:
-            raise UnsafeName(name, "differs from another one only in upper and lower case")
-        seen.add(_folded(name))
-    for name in names:
-        if any(_folded(str(parent)) in seen for parent in PurePosixPath(name).parents):
-            raise UnsafeName(name, "is in a folder that has the name of a file")
-    return tuple(folder.joinpath(*name.split("/")) for name in names)
+    if fault := name_fault(model):
+        raise UnsafeName(*fault)
+    return tuple(folder.joinpath(*name.split("/")) for name in full_names(model))
 
 
 def repo_folder(repo_id: str, folder: Path) -> Path:
     """The folder of all files of one repository, as `final_paths` has it."""
     return folder.joinpath(*repo_id.split("/"))
-
-
-def _check(name: str) -> None:
-    if len(name) > MAX_PATH_LETTERS:
-        raise UnsafeName(name, f"is longer than {MAX_PATH_LETTERS} letters")
-    for component in name.split("/"):
-        if cause := _cause(component):
-            raise UnsafeName(name, cause)
-
-
-def _cause(component: str) -> str | None:
-    """Why no file should be called `component`, by the first rule that it breaks."""
-    found = _FORBIDDEN.search(component)
-    device = component.split(".", maxsplit=1)[0].rstrip(" ")
-    rules = (
-        (component in ("", ".", ".."), "would leave its folder"),
-        # Line breaks, NUL, halves of characters, and marks that turn the direction of text.
-        (not component.isprintable(), "has letters that cannot be shown"),
-        (found is not None, f"has the letter {found[0] if found else ''}, which some systems do not allow"),
-        (component.startswith(" ") or component.endswith((".", " ")), "begins or ends with a space or a dot"),
-        (_DEVICE.fullmatch(device) is not None, "is that of a device on Windows"),
-        (
-            len(component.encode("utf-8", "replace")) > MAX_NAME_BYTES,
-            f"is longer than {MAX_NAME_BYTES} bytes",
-        ),
-        (_folded(component) in (ORIGIN_FILE, DOWNLOADS_FOLDER), "is one that Weir uses itself"),
-    )
-    return next((cause for is_broken, cause in rules if is_broken), None)
-
-
-def _folded(name: str) -> str:
-    """Equal for names that a file system may take for the same."""
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())

@@ -55,7 +55,23 @@ def record_origins(repo_folder: Path, origins: Mapping[str, Origin]) -> None:
 
     The caller sees to it that no two do this at once.
     """
-    files = {name: asdict(origin) for name, origin in (read_origins(repo_folder) | dict(origins)).items()}
+    _write(repo_folder, read_origins(repo_folder) | dict(origins))
+
+
+def drop_origin(repo_folder: Path, name: str) -> None:
+    """Take the file called `name` off the record, and the record away with its last file. Raises OSError.
+
+    The caller sees to it as for `record_origins`.
+    """
+    left = {other: origin for other, origin in read_origins(repo_folder).items() if other != name}
+    if left:
+        _write(repo_folder, left)
+    else:
+        (repo_folder / ORIGIN_FILE).unlink(missing_ok=True)
+
+
+def _write(repo_folder: Path, origins: Mapping[str, Origin]) -> None:
+    files = {name: asdict(origin) for name, origin in origins.items()}
     write_json(repo_folder / ORIGIN_FILE, {"format": _FORMAT, "files": files})
 
 

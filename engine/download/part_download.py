@@ -43,6 +43,7 @@ class PartDownload:
         self._patience = patience
         self._back_off = BackOff(patience)
         self._by_range = True
+        self._has_failed = False
 
     def run(self, partial: Partial) -> None:
         """Fill `partial` and check it.
@@ -69,6 +70,7 @@ class PartDownload:
                 if partial.size - n_before >= WORTH_BYTES:
                     self._back_off.succeeded()
                 self._by_range = not failure.without_range
+                self._has_failed = True
                 self._wait(failure)
 
     def _check_kept(self, partial: Partial) -> None:
@@ -87,7 +89,14 @@ class PartDownload:
             page=self._access.page(repo_id),
             with_token=address.token is not None,
         )
-        watch = _Watch(partial, self._number, self._progress, self._stop, self._patience)
+        watch = _Watch(
+            partial,
+            self._number,
+            self._progress,
+            self._stop,
+            self._patience,
+            reconnects=self._has_failed,
+        )
         fetch(
             address,
             asked,
@@ -109,20 +118,32 @@ class PartDownload:
 
 
 class _Watch:
-    """Looks after one attempt: progress, Stop and silence."""
+    """Looks after one attempt: progress, Stop and silence.
+
+    One that `reconnects` is no download before its first byte.
+    """
 
     def __init__(
-        self, partial: Partial, number: int, progress: Progress, stop: Stop, patience: Patience
+        self,
+        partial: Partial,
+        number: int,
+        progress: Progress,
+        stop: Stop,
+        patience: Patience,
+        *,
+        reconnects: bool,
     ) -> None:
         self._partial = partial
         self._number = number
         self._progress = progress
         self._stop = stop
         self._patience = patience
+        self._reconnects = reconnects
         self._last_came = time.monotonic()
 
     def came(self, n_bytes: int) -> None:
         self._last_came = time.monotonic()
+        self._reconnects = False
         self._progress.arrived(self._number, n_bytes, self._partial.size)
         if self._stop.is_set():
             raise DownloadStopped
@@ -133,8 +154,10 @@ class _Watch:
         silent_s = time.monotonic() - self._last_came
         if silent_s >= self._patience.reconnect_s:
             raise Interrupted(f"Nothing came for {silent_s:,.0f} seconds.", at_once=True)
-        is_stalled = silent_s >= self._patience.stalled_s
-        reason = f"Nothing has come for {silent_s:,.0f} seconds." if is_stalled else None
+        reason = "Connecting again." if self._reconnects else None
+        if silent_s >= self._patience.stalled_s:
+            reason = f"Nothing has come for {silent_s:,.0f} seconds."
+        is_stalled = reason is not None
         self._progress.show(DownloadStatus.STALLED if is_stalled else DownloadStatus.RUNNING, reason=reason)
 
 

@@ -12,7 +12,6 @@ import errno
 import hashlib
 import json
 import os
-import shutil
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -20,11 +19,14 @@ from pathlib import Path
 
 from engine.download.download_errors import CannotWrite, DiskFull
 from engine.download.early_sync import EarlySync
+from engine.download.plain_file import is_plain, open_to_append
 from engine.download.running_hash import RunningHash
+from engine.download.space import missing_bytes
 from engine.errors import DownloadError
 from engine.hub.hub_values import RemoteModel, RemotePart
 
 READ_BYTES = 1 << 18
+_LEAST_MISSING = 10_000_000  # of a disk that was full a moment ago, whatever it says now
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
@@ -62,10 +64,10 @@ class Partial:
             else:  # the bytes go first: what is there must never be taken for the new content
                 self.path.unlink(missing_ok=True)
                 write_json(self._record_path, asdict(self._record))
-            self._file = self.path.open("ab", buffering=0)
+            self._file = open_to_append(self.path)
         except OSError as error:
             raise self._write_error(error) from None
-        self.size = self._file.tell()
+        self.size = self._file.seek(0, os.SEEK_END)
         self._hash = RunningHash()
         self._early_sync = EarlySync(self._file.fileno())
         if self.size > self.part.size:
@@ -142,19 +144,23 @@ class Partial:
             raise self._write_error(error) from None
 
     def _write_error(self, error: OSError) -> DownloadError:
-        return write_error(error, self.path.parent, self.part.path, self.part.size - self.size)
+        n_needed = self.part.size - self.size
+        return write_error(error, self.path.parent, self.part.path, n_needed, has_kept=self.size > 0)
 
 
-def write_error(error: OSError, folder: Path, name: str, n_needed: int) -> DownloadError:
+def write_error(error: OSError, folder: Path, name: str, n_needed: int, *, has_kept: bool) -> DownloadError:
     """The sentence for `error` of the disk that holds `folder`, where `n_needed` bytes were still to come."""
     name = name.rsplit("/", maxsplit=1)[-1]
     if error.errno not in _NO_SPACE:
-        return CannotWrite(name, error.strerror or str(error))
+        cause = error.strerror or str(error)
+        # The whole path, however long: its end says what is in the way.
+        where = f": {_printable(str(error.filename))}" if error.filename else ""
+        return CannotWrite(name, cause + where, has_kept=has_kept)
     try:
-        free = shutil.disk_usage(folder).free
+        missing = missing_bytes(n_needed, folder)
     except OSError:
-        free = 0
-    return DiskFull(name, max(n_needed - free, 10_000_000))
+        missing = n_needed
+    return DiskFull(name, max(missing, _LEAST_MISSING), has_kept=has_kept)
 
 
 def kept_size(folder: Path, number: int, model: RemoteModel) -> int:
@@ -163,7 +169,8 @@ def kept_size(folder: Path, number: int, model: RemoteModel) -> int:
     if kept is None or not kept.is_same_content(_record(model, model.parts[number])):
         return 0
     try:
-        return min((folder / f"{number}.part").stat().st_size, kept.size)
+        path = folder / f"{number}.part"
+        return min(path.stat().st_size, kept.size) if is_plain(path) else 0
     except OSError:
         return 0
 
@@ -187,6 +194,10 @@ def write_json(path: Path, value: object) -> None:
         file.flush()
         os.fsync(file.fileno())
     new.replace(path)
+
+
+def _printable(text: str) -> str:
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
 
 def _record(model: RemoteModel, part: RemotePart) -> Record:

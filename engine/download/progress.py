@@ -16,6 +16,7 @@ from engine.download.speed import Speed
 from engine.hub.hub_values import RemoteModel
 
 INTERVAL_S = 0.1
+QUIET_S = 2.0  # without a byte there is no speed to be told, and no time that is left
 
 
 class Progress:
@@ -30,6 +31,7 @@ class Progress:
         self._clock = clock
         self._speed = Speed(clock())
         self._most_done = 0
+        self._came_at = clock()
         self._reported_at = float("-inf")
 
     def start_fetching(self) -> None:
@@ -39,7 +41,8 @@ class Progress:
     def arrived(self, part: int, n_bytes: int, n_done: int) -> None:
         """`n_bytes` of `part` have come, which now has `n_done` good ones."""
         self.parts_done[part] = n_done
-        self._speed.add(n_bytes, self._clock())
+        self._came_at = self._clock()
+        self._speed.add(n_bytes, self._came_at)
         self.show(DownloadStatus.RUNNING)
 
     def show(
@@ -51,7 +54,8 @@ class Progress:
             return
         self._reported_at = now
         done = self._done()
-        rate = self._speed.bytes_per_second(now) if status is DownloadStatus.RUNNING else None
+        comes = status is DownloadStatus.RUNNING and now - self._came_at < QUIET_S
+        rate = self._speed.bytes_per_second(now) if comes else None
         left = (self._model.size - sum(self.parts_done)) / rate if rate else None
         self._report(
             DownloadState(

@@ -124,10 +124,11 @@ class DownloadQueue:
             self._board.tell()
 
     def clear_finished(self) -> None:
-        """Forget those that are done; their models stay."""
+        """Forget those that are done, whose models stay, and those that failed with nothing fetched."""
         with self._board.changed:
             for entry in list(self._board.entries.values()):
-                if entry.status is DownloadStatus.DONE:
+                is_dead = entry.status is DownloadStatus.FAILED and not entry.state.done_bytes
+                if is_dead or entry.status is DownloadStatus.DONE:
                     self._board.remove(entry)
 
     def set_parallel(self, parallel: int) -> None:

@@ -97,7 +97,7 @@ class QueueClient:
         self._ask("move", id_, step)
 
     def clear_finished(self) -> None:
-        """Forget those that are done."""
+        """Forget those that are done, or have failed with nothing fetched."""
         self._ask("clear_finished")
 
     def set_parallel(self, parallel: int) -> None:

@@ -9,11 +9,19 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 
-from engine.download.download_errors import DiskFull, PartsMissing, RefusedByHub, UnsafeName
+from engine.download.download_errors import (
+    DiskFull,
+    PartsMissing,
+    RefusedByHub,
+    UnsafeName,
+    missing_in_words,
+    what_is_kept,
+)
 from engine.download.download_values import DownloadState, DownloadStatus
 from engine.errors import DownloadError
 from engine.hub.hub_errors import Remedy
 from engine.hub.hub_values import RemoteModel
+from engine.models.byte_reader import shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +104,12 @@ def failure_of(error: DownloadError) -> Failure:
             return Failure(str(error))
 
 
-def space_failure(name: str, missing_bytes: int, others_bytes: int) -> Failure:
+def space_failure(name: str, missing_bytes: int, others_bytes: int, *, has_kept: bool) -> Failure:
     """`missing_bytes` are missing for `name`, once the others have got the `others_bytes` that they need."""
     if not others_bytes:
-        return Failure(str(DiskFull(name, missing_bytes)))
+        return Failure(str(DiskFull(name, missing_bytes, has_kept=has_kept)))
     return Failure(
-        f"The disk has too little space for {name} beside the other downloads, which still need "
-        f"{others_bytes / 1e9:,.2f} GB: {missing_bytes / 1e9:,.2f} GB are missing. What was fetched is kept: "
+        f"The disk has too little space for {shown(name)} beside the other downloads, which still need "
+        f"{others_bytes / 1e9:,.2f} GB: {missing_in_words(missing_bytes)}. {what_is_kept(has_kept)}: "
         "free some space or cancel another download, then try again."
     )

@@ -4,9 +4,8 @@ In: names of its methods with what they take, and addresses that were asked for.
 second at most, and after each command at once; and questions for addresses, so that the token stays with the
 process that keeps it and a new one counts at once. When the pipe ends, since its parent is gone, it ends too.
 
-A process of its own, since threads that move 300 MB/s keep the interpreter's lock from the window's: with
-them the window stalled for up to 80 ms, with a process that gives way for up to 28 (three downloads, two
-busy cores).
+A process of its own, which gives way, since threads that move 300 MB/s keep the interpreter's lock from the
+window's.
 """
 
 from __future__ import annotations

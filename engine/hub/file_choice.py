@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
 from engine.errors import BadRequest
+from engine.hub.file_names import name_fault
 from engine.hub.hub_values import RemoteModel, RepoDetails, WeightsFormat
 from engine.hub.repo_names import is_repo_id
 from engine.models.byte_reader import shown
@@ -100,9 +101,10 @@ def searched_words(text: str) -> str:
 def choose(details: RepoDetails, wanted: str | None = None) -> RemoteModel:
     """The model of `details` that `wanted` names: its quantization, its file, a part of it, or its folder.
 
-    Without `wanted`, one of 4 bits or what is nearest. Raises BadRequest with a list for none or several.
+    Without `wanted`, one of 4 bits or what is nearest, of those that can be downloaded. Raises BadRequest
+    with a list for none or several.
     """
-    whole = [model for model in details.models if not model.missing]
+    whole = [model for model in details.models if not model.missing and name_fault(model) is None]
     if not details.models:
         raise BadRequest(_no_models(details))
     found = _named(details.models, wanted) if wanted else _usual(whole)
@@ -110,7 +112,7 @@ def choose(details: RepoDetails, wanted: str | None = None) -> RemoteModel:
         return found[0]
     repo_id = shown(details.summary.repo_id)
     if not found:
-        what = f"no {shown(wanted)}" if wanted else "no model with all its parts"
+        what = f"no {shown(wanted)}" if wanted else "no model that can be downloaded"
         raise BadRequest(f"{repo_id} has {what}. It has: {_listed(details.models)}.")
     which = f"several that {shown(wanted)} names" if wanted else "several models"
     raise BadRequest(f"{repo_id} has {which}. Name one of them: {_listed(found, by_file=True)}.")
@@ -173,6 +175,8 @@ def _listed(models: Iterable[RemoteModel], by_file: bool = False) -> str:
 
 def _short_name(model: RemoteModel) -> str:
     name = model.quantization or model.parts[0].path
+    if name_fault(model):
+        return f"{name} (its name cannot be a file name here)"
     return f"{name} (parts are missing)" if model.missing else name
 
 

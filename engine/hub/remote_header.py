@@ -38,7 +38,10 @@ def remote_facts(model: RemoteModel, fetch: Fetch) -> ModelFacts:
     budget = _Budget(fetch)
     headers = [_header(part, budget, is_first=number == 0) for number, part in enumerate(model.parts)]
     _check_parts(model, headers)
-    return facts_of(headers)
+    try:
+        return facts_of(headers)
+    except ModelFileError as error:
+        raise _of_remote(error) from error
 
 
 class _Budget:
@@ -63,7 +66,10 @@ def _header(part: RemotePart, budget: _Budget, *, is_first: bool) -> GGUFHeader:
     while True:
         more = budget.fetch(part, len(data), n_bytes)
         data += more
-        answer = read_header_prefix(data, name, part.size)
+        try:
+            answer = read_header_prefix(data, name, part.size)
+        except ModelFileError as error:
+            raise _of_remote(error) from error
         if not isinstance(answer, NeedMore):
             return answer
         n_bytes = answer.n_bytes
@@ -80,6 +86,12 @@ def _check_parts(model: RemoteModel, headers: list[GGUFHeader]) -> None:
     for number, header in enumerate(headers if count > 1 else ()):
         if (header.integer("split.no") or 0) != number:
             raise _foreign(names[number], f"is not part {number + 1:,}, though its name says so")
+
+
+def _of_remote(error: ModelFileError) -> ModelFileError:
+    """The same cause. What it ends with is advice for a file on the disk."""
+    cause = str(error).rpartition(". ")[0]
+    return ModelFileError(f"{cause}. Nothing was fetched: choose another file.")
 
 
 def _foreign(name: str, cause: str) -> ModelFileError:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import itertools
 import multiprocessing
+import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -170,11 +171,18 @@ def _measure(connection: Connection, size: int, n_threads: int) -> None:
     """Entry of the measuring process."""
     import numpy  # here, so that the parent need not load it
 
+    step_back()
     numbers = numpy.ones(size // 4, numpy.int32)  # written: pages that were not are one page of zeros
     reads = [part.max for part in numpy.array_split(numbers, size // _PART)]
     # Two threads at one part would find it in the cache.
     n_threads = min(n_threads, len(reads) // 2)
     connection.send(CPUBandwidth(_rate(reads, 1), _rate(reads, n_threads)))
+
+
+def step_back() -> None:
+    """Let this process give way to the window and to a reply; where nothing else runs it loses nothing."""
+    with suppress(AttributeError, OSError):  # Windows has no such call
+        os.nice(5)
 
 
 def _rate(reads: Sequence[Callable[[], object]], n_threads: int) -> float:

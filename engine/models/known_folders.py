@@ -25,6 +25,7 @@ class ModelSource(enum.StrEnum):
     STARTER = "starter"  # installed together with Weir
     FOLDER = "folder"  # a folder that the user added
     FILE = "file"  # a single file that is used where it is
+    LINKED = "linked"  # a link in one of these folders leads to it; it lies in none of them
     LM_STUDIO = "lm_studio"
     JAN = "jan"
     GPT4ALL = "gpt4all"
@@ -90,6 +91,12 @@ def other_programs_folders(here: Surroundings) -> tuple[ModelFolder, ...]:
     return tuple(ModelFolder(path, source) for path, source in candidates if _is_folder(path))
 
 
+def path_outside(path: Path, folder: Path) -> Path | None:
+    """Where `path` really lies once all links are followed; None if that is in `folder`."""
+    real = Path(os.path.realpath(path))
+    return None if real.is_relative_to(os.path.realpath(folder)) else real
+
+
 def folder_of(path: Path, folders: Iterable[ModelFolder]) -> ModelFolder:
     """The first of `folders` that `path` lies in, or else the path alone as a `ModelSource.FILE`."""
     found = (folder for folder in folders if path.is_relative_to(folder.path))
@@ -105,6 +112,19 @@ def repository_in_path(path: Path, folder: ModelFolder) -> str | None:
     if folder.source in (ModelSource.WEIR, ModelSource.LM_STUDIO) and len(parts) > 2:
         return "/".join(parts[:2])
     return None
+
+
+def subfolder_in_path(path: Path, folder: ModelFolder) -> str:
+    """The folders from its repository's folder, or else from `folder`, to `path`: "a/b"; empty for none.
+
+    Files of one name in one repository differ by them.
+    """
+    parts = path.relative_to(folder.path).parts[:-1]
+    if folder.source is ModelSource.HUGGING_FACE and "snapshots" in parts:
+        parts = parts[parts.index("snapshots") + 2 :]
+    elif repository_in_path(path, folder):
+        parts = parts[2:]
+    return "/".join(parts)
 
 
 def _lm_studio(here: Surroundings) -> list[Path]:

@@ -1,20 +1,21 @@
 """Where model files lie: folders in, each model's first file out, with the size and time of its parts.
 
-No file is opened. Folders are searched to a bounded depth, each one once, however links lead back to it,
-and so is each file: the cache of Hugging Face's tools links one file from several places. A folder that
-cannot be searched is named, and the search goes on. Parts of a split model are one model, of which the
-first part that is there is named. What a file holds is not known here.
+Folders are searched to a bounded depth, each one once, however links lead back to it, and so is each file:
+the cache of Hugging Face's tools links one file from several places. A folder that cannot be searched is
+named, and the search goes on. Files that are named like parts of a split model are one model, of which the
+first part that is there is named; what only looks so is told apart when one model is asked for, by the one
+header that is read here.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from engine.models.byte_reader import shown
-from engine.models.model_parts import PART_NAME
+from engine.models.model_parts import PART_NAME, is_whole_by_itself
 
 MAX_DEPTH = 8  # the hub's own cache is four deep
 MAX_FOLDERS = 20_000
@@ -32,6 +33,8 @@ class FoundModel:
     path: Path
     size: int
     mtime_ns: int
+    files: tuple[Path, ...] = field(default=(), compare=False)
+    """All its parts, as their names say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,11 @@ def _parts(path: Path) -> list[os.DirEntry[str]]:
         files, _ = _listing(path.parent)
     except (OSError, ValueError):  # ValueError: a NUL in the path
         return []
-    return next((parts for parts in _grouped(files) if any(part.name == path.name for part in parts)), [])
+    found = (parts for parts in _grouped(files) if any(part.name == path.name for part in parts))
+    parts = next(found, [])
+    if len(parts) > 1 and is_whole_by_itself(Path(parts[0])):
+        return [part for part in parts if part.name == path.name]
+    return parts
 
 
 def _search(
@@ -159,7 +166,8 @@ def _found(parts: list[os.DirEntry[str]]) -> FoundModel:
         status = [part.stat() for part in parts]
     except OSError:  # a link that leads nowhere, or a file that was deleted just now
         return FoundModel(path, 0, 0)
-    return FoundModel(path, sum(part.st_size for part in status), max(part.st_mtime_ns for part in status))
+    size, mtime_ns = sum(part.st_size for part in status), max(part.st_mtime_ns for part in status)
+    return FoundModel(path, size, mtime_ns, tuple(Path(part) for part in parts))
 
 
 def _cause(error: OSError | ValueError) -> str:

@@ -13,7 +13,7 @@ from engine.errors import ModelFileError
 from engine.models.byte_reader import shown
 from engine.models.library_folders import FoundModel, SkippedFolder, find_models, model_at
 from engine.models.model_facts import ModelKind, facts_of
-from engine.models.model_parts import headers_of
+from engine.models.model_parts import headers_of, is_whole_by_itself
 from engine.models.scanned_model import ScannedModel
 
 
@@ -25,7 +25,10 @@ def scan(
     `known`: results of an earlier scan, by their path; taken over where size and time are still the same.
     """
     for found in find_models(folders):
-        yield found if isinstance(found, SkippedFolder) else _known_or_read(found, known)
+        if isinstance(found, SkippedFolder):
+            yield found
+        else:
+            yield from _models(found, known)
 
 
 def scan_file(path: Path, known: Mapping[Path, ScannedModel]) -> ScannedModel:
@@ -33,11 +36,23 @@ def scan_file(path: Path, known: Mapping[Path, ScannedModel]) -> ScannedModel:
     return _known_or_read(model_at(path), known)
 
 
+def _models(found: FoundModel, known: Mapping[Path, ScannedModel]) -> Iterator[ScannedModel]:
+    """One model, unless files that are named like parts of one say that they are none."""
+    if len(found.files) > 1 and not _is_known(found, known) and is_whole_by_itself(found.path):
+        for file in found.files:
+            yield _known_or_read(model_at(file), known)
+    else:
+        yield _known_or_read(found, known)
+
+
 def _known_or_read(found: FoundModel, known: Mapping[Path, ScannedModel]) -> ScannedModel:
+    return known[found.path] if _is_known(found, known) else _read(found)
+
+
+def _is_known(found: FoundModel, known: Mapping[Path, ScannedModel]) -> bool:
     before = known.get(found.path)
-    if before and found.mtime_ns and (before.size, before.mtime_ns) == (found.size, found.mtime_ns):
-        return before
-    return _read(found)
+    times = (before.size, before.mtime_ns) if before else None
+    return found.mtime_ns != 0 and times == (found.size, found.mtime_ns)
 
 
 def _read(found: FoundModel) -> ScannedModel:

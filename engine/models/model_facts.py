@@ -26,7 +26,7 @@ from engine.models.gguf_tensors import TensorInfo
 from engine.models.kind_facts import ModelKind, has_chat_template, kind_of
 from engine.models.metadata_facts import LayerMetadata
 from engine.models.model_file import check_layers
-from engine.models.model_parts import PART_NAME, headers_of
+from engine.models.model_parts import PART_NAME, headers_of, n_parts_of
 from engine.models.placement_facts import place
 from engine.models.plausible_facts import why_implausible
 from engine.models.rearranged_facts import RearrangedFacts, rearranged_of
@@ -190,10 +190,10 @@ def facts_of(headers: Sequence[GGUFHeader]) -> ModelFacts:
 
 
 def _model_name(header: GGUFHeader) -> str:
-    """What people call the model: its file's name, without a part's number."""
+    """What people call the model: its file's name, without a part's number if it is one."""
     # `general.name` is often a training run's, and differs from what people chose.
     part = PART_NAME.fullmatch(header.path.name)
-    return part["prefix"] if part else header.path.stem
+    return part["prefix"] if part and n_parts_of(header) > 1 else header.path.stem
 
 
 def _n_items(header: GGUFHeader, name: str) -> int:

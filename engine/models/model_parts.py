@@ -16,6 +16,19 @@ from engine.models.gguf_header import GGUFHeader, read_header
 PART_NAME = re.compile(r"(?P<prefix>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})\.gguf", re.DOTALL | re.ASCII)
 
 
+def n_parts_of(header: GGUFHeader) -> int:
+    """How many files its model has, as the header says; its name may say otherwise."""
+    return header.integer("split.count") or 1
+
+
+def is_whole_by_itself(path: Path) -> bool:
+    """Whether the file at `path` says that it is no part of anything, whatever its name says."""
+    try:
+        return n_parts_of(read_header(path)) <= 1
+    except ModelFileError:
+        return False
+
+
 def headers_of(path: Path) -> tuple[GGUFHeader, ...]:
     """Read the headers of the model whose first, or only, file is `path`; the first part's comes first.
 
@@ -42,7 +55,7 @@ def part_paths(header: GGUFHeader) -> tuple[Path, ...]:
 
     Raises ModelFileError if `header` is not the first part's, or a part is missing.
     """
-    n_parts = header.integer("split.count") or 1
+    n_parts = n_parts_of(header)
     if n_parts <= 1:
         return (header.path,)
     number = (header.integer("split.no") or 0) + 1

@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
-from app.services.downloads import Downloads, Queue
+from app.services.download_wishes import Queue
+from app.services.downloads import Downloads
 from engine.download.download_values import DownloadState, DownloadStatus
 from engine.hub.hub_errors import Remedy
 from engine.hub.hub_values import RemoteModel, RemotePart
@@ -48,6 +49,7 @@ def one_of_each_kind() -> tuple[DownloadState, ...]:
             remedies=(Remedy.ACCEPT_TERMS, Remedy.ENTER_TOKEN),
             page="https://hub/meta/Llama",
         ),
+        state("Cancelled-Q4_K_M", kinds.CANCELLED),
         state("Done-Q4_K_M", kinds.DONE, 4_500_000_000, path=Path("/models/done.gguf")),
     )
 

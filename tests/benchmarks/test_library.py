@@ -105,7 +105,7 @@ def test_1000_rows_scroll_smoothly(qtbot: QtBot) -> None:
     assert isinstance(application, QApplication)
     apply_theme(application, "light")
     models = LibraryItemModel(all_in_words)
-    rows = LibraryList(models)
+    rows = LibraryList(models, lambda _model: "")
     qtbot.addWidget(rows)
     rows.resize(1000, 700)
     rows.show()

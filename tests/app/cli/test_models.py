@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
+import mmap
 from collections.abc import Callable
 from pathlib import Path
 
@@ -178,3 +180,74 @@ def test_a_file_name_cannot_steer_the_terminal(own: Path, capsys: pytest.Capture
     small_model(own / "a\x1b[2Jb.gguf")
     assert run_models((), as_json=False) == 0
     assert "\x1b" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("linked", ["folder", "file"])
+def test_what_lies_outside_of_weirs_folder_is_left_alone_and_named(
+    own: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], linked: str
+) -> None:
+    real = small_model(tmp_path / "elsewhere" / "out.gguf")
+    own.mkdir(parents=True)
+    if linked == "folder":
+        (own / "linkdir").symlink_to(real.parent, target_is_directory=True)
+    else:
+        (own / "out.gguf").symlink_to(real)
+    assert run_models((), as_json=False) == 0
+    assert "linked from elsewhere" in capsys.readouterr().out
+    assert run_rm("out", as_json=False, is_sure=True) == 1
+    assert f"out really is {real}, outside of Weir's folders" in capsys.readouterr().err
+    assert real.exists()
+
+
+def test_equal_names_in_one_repository_are_told_apart_by_their_folders(
+    own: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = [small_model(own / "org-a" / "x-GGUF" / sub / "n-Q4_0.gguf") for sub in ("sub1", "sub2")]
+    assert run_models((), as_json=False) == 0
+    out = capsys.readouterr().out
+    assert "org-a/x-GGUF/sub1" in out
+    assert "org-a/x-GGUF/sub2" in out
+    assert run_rm("n-Q4_0", as_json=False, is_sure=True) == 1
+    assert f"{paths[1]} (org-a/x-GGUF/sub2)" in capsys.readouterr().err
+    assert run_rm("org-a/x-GGUF/sub2/n-Q4_0.gguf", as_json=False, is_sure=True) == 0
+    assert [path.exists() for path in paths] == [True, False]
+
+
+def test_folders_without_a_model_are_named(
+    own: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty").mkdir()
+    assert run_models((str(tmp_path / "empty"),), as_json=False) == 0
+    err = capsys.readouterr().err
+    assert f"No models are in {tmp_path / 'empty'}." in err
+    assert "yet" not in err
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_folder_of_weirs_that_cannot_be_written_is_read(
+    own: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, is_there: bool
+) -> None:
+    if is_there:
+        small_model(own / "m.gguf")
+
+    def refuse(*_arguments: object, **_more: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
+    assert run_models((), as_json=False) == 0
+    captured = capsys.readouterr()
+    assert (own / "m.gguf").exists() is captured.out.startswith("m ")
+    assert captured.err == ""
+    assert own.parent.exists() is is_there  # only read
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="only Linux tells who has a file mapped")
+def test_a_model_that_a_program_has_loaded_is_left_alone(
+    own: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = small_model(own / "m.gguf")
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ):
+        assert run_rm("m", as_json=False, is_sure=True) == 1
+    assert "m is loaded by a running program" in capsys.readouterr().err
+    assert path.exists()
+    assert run_rm("m", as_json=False, is_sure=True) == 0

@@ -20,11 +20,20 @@ from app.cli.pull_output import PullOutput, amount
 from engine.download.download_values import DownloadState, DownloadStatus
 from engine.download.queue_file import QueueFile
 from tests.app.download_stage import remote, state
-from tests.engine.download.downloads import offer
+from tests.engine.download.downloads import keep, offer
 from tests.fake_hub.content import HubFile, HubRepo
 from tests.fake_hub.server import FakeHub, fake_hub
+from tests.model_files import write_no_byte_tokens
 
 SIZE = 300_000
+
+
+def _model(folder: Path, size: int) -> bytes:
+    """A model of `size` bytes, most of which mean nothing."""
+    path = write_no_byte_tokens(folder / "written.gguf")
+    head = path.read_bytes()
+    path.unlink()
+    return head + os.urandom(size - len(head))
 
 
 @pytest.fixture
@@ -33,7 +42,11 @@ def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeHub]
     monkeypatch.delenv("HF_TOKEN", raising=False)
     with fake_hub() as running:
         monkeypatch.setenv("HF_ENDPOINT", running.endpoint)
-        offer(running, {"tiny-Q4_K_M.gguf": SIZE, "tiny-Q8_0.gguf": 2 * SIZE}, "a/Tiny-GGUF")
+        files: dict[str, int | bytes] = {
+            "tiny-Q4_K_M.gguf": _model(tmp_path, SIZE),
+            "tiny-Q8_0.gguf": _model(tmp_path, 2 * SIZE),
+        }
+        offer(running, files, "a/Tiny-GGUF")
         yield running
 
 
@@ -91,12 +104,73 @@ def test_a_repository_that_is_not_there_is_a_sentence_and_a_status(
     assert "names no repository" in capsys.readouterr().err
 
 
-def test_a_failed_one_is_shown_by_the_window(server: FakeHub, tmp_path: Path) -> None:
+def test_what_never_fetched_a_byte_leaves_nothing(server: FakeHub, tmp_path: Path) -> None:
     repo = server.add(HubRepo("b/Gated-GGUF", {"m.gguf": HubFile(os.urandom(1000))}))
     repo.gated = "auto"
     assert run_pull(PullOptions("b/Gated-GGUF")) == 1
+    assert QueueFile(tmp_path / "models").read() == ()
+    assert not list((tmp_path / "models" / ".downloads").glob("*/*"))
+
+
+def test_a_failed_one_with_bytes_is_shown_by_the_window(server: FakeHub, tmp_path: Path) -> None:
+    model = offer(server, {"m-Q4_K_M.gguf": SIZE}, "b/Gated-GGUF")
+    keep(tmp_path / "models", server, model, 100_000)
+    server.repos["b/Gated-GGUF"].gated = "auto"
+    assert run_pull(PullOptions("b/Gated-GGUF")) == 1
     (item,) = QueueFile(tmp_path / "models").read() or ()
     assert item.failure and "is gated" in item.failure.reason
+
+
+@pytest.mark.parametrize(
+    ("model", "status"),
+    [("a/None-GGUF", 1), ("a/Tiny-GGUF:Q2_K", 1), ("b/Gated-GGUF", 1), ("no repository", 2)],
+)
+def test_json_ends_with_the_reason_of_a_failure(
+    server: FakeHub, capsys: pytest.CaptureFixture[str], model: str, status: int
+) -> None:
+    repo = server.add(HubRepo("b/Gated-GGUF", {"m.gguf": HubFile(os.urandom(1000))}))
+    repo.gated = "auto"
+    assert run_pull(PullOptions(model, as_json=True)) == status
+    out, err = capsys.readouterr()
+    last = json.loads(out.splitlines()[-1])
+    assert last == {"status": "failed", "reason": err.splitlines()[-1].removeprefix("weir: ")}
+
+
+@pytest.mark.parametrize("body", [b"<html>No such page</html>", b"", b"version https://git-lfs"])
+def test_what_is_no_model_is_told(
+    server: FakeHub, tmp_path: Path, capsys: pytest.CaptureFixture[str], body: bytes
+) -> None:
+    offer(server, {"page.gguf": body}, "b/Page-GGUF")
+    assert run_pull(PullOptions("b/Page-GGUF")) == 1
+    out, err = capsys.readouterr()
+    path = tmp_path / "models" / "b" / "Page-GGUF" / "page.gguf"
+    assert out == ""
+    assert f"{path} was downloaded and verified, but it is no model that Weir can load: " in err
+    assert run_pull(PullOptions("b/Page-GGUF", as_json=True)) == 1
+    last = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (last["status"], last["path"]) == ("failed", str(path))
+
+
+def test_half_a_model_is_told(server: FakeHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = write_no_byte_tokens(tmp_path / "whole.gguf")
+    offer(server, {"half.gguf": whole.read_bytes()[: whole.stat().st_size // 2]}, "b/Half-GGUF")
+    assert run_pull(PullOptions("b/Half-GGUF")) == 1
+    assert "it is no model that Weir can load" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the pipes of POSIX")
+def test_a_reader_that_leaves_ends_it_quietly(server: FakeHub, tmp_path: Path) -> None:
+    server.faults.bytes_per_second = 2e5
+    command = [sys.executable, "-m", "app", "pull", "a/Tiny-GGUF:Q8_0", "--json"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout and process.stderr
+    process.stdout.readline()
+    process.stdout.close()
+    assert (process.wait(30), process.stderr.read()) == (0, "")
+    process.stderr.close()
+    (item,) = QueueFile(tmp_path / "models").read() or ()
+    assert item.paused
+    assert next(tmp_path.rglob("*.part")).stat().st_size > 0
 
 
 @pytest.mark.parametrize("left_out", [True, False])
@@ -165,5 +239,14 @@ def test_a_pipe_gets_a_line_each_tenth_or_some_seconds() -> None:
     )
 
 
-def test_what_is_not_all_there_never_reads_so() -> None:
-    assert amount(4_499_999_999, 4_500_000_000) == "4.4 of 4.5 GB"
+@pytest.mark.parametrize(
+    ("done", "total", "words"),
+    [
+        (4_499_999_999, 4_500_000_000, "4.4 of 4.5 GB"),
+        (148_370_000, 148_370_000, "148.4 of 148.4 MB"),
+        (900, 2_000, "0.9 of 2.0 KB"),
+        (0, 24, "0 of 24 bytes"),
+    ],
+)
+def test_what_is_all_there_reads_so_and_nothing_else_does(done: int, total: int, words: str) -> None:
+    assert amount(done, total) == words

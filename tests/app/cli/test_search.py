@@ -78,6 +78,13 @@ def test_failure_is_a_sentence_and_a_status(server: FakeHub, capsys: pytest.Capt
     assert (out, err.startswith("weir: 127.0.0.1"), err.count("\n")) == ("", True, 1)
 
 
+def test_programs_are_told_of_a_failure_too(server: FakeHub, capsys: pytest.CaptureFixture[str]) -> None:
+    server.faults = Faults(api_status=503)
+    assert run_search(SearchOptions("tiny", as_json=True)) == 1
+    out, err = capsys.readouterr()
+    assert err == f"weir: {json.loads(out)['error']}\n"
+
+
 def test_rejected_token_is_left_out(
     server: FakeHub, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -138,3 +138,52 @@ def test_a_download_is_known_by_its_record(tmp_path: Path) -> None:
 def test_labels_are_shown_instead_of_names(tmp_path: Path) -> None:
     path = small_model(tmp_path / "m.gguf")
     assert _look(tmp_path, kept=Kept({path: "My model"}))[path].name == "My model"
+
+
+@pytest.mark.parametrize("linked", ["folder", "file", "second part"])
+def test_what_a_link_leads_to_outside_of_the_folder_is_only_read(tmp_path: Path, linked: str) -> None:
+    own, elsewhere = tmp_path / "own", tmp_path / "elsewhere"
+    own.mkdir()
+    elsewhere.mkdir()
+    match linked:
+        case "folder":
+            real = small_model(elsewhere / "out.gguf")
+            (own / "linkdir").symlink_to(elsewhere, target_is_directory=True)
+        case "file":
+            real = small_model(elsewhere / "out.gguf")
+            (own / "out.gguf").symlink_to(real)
+        case _:
+            write_part(own, 1, tensor=b"blk.0.attn_norm.weight")
+            real = write_part(elsewhere, 2, tensor=b"blk.1.attn_norm.weight")
+            (own / real.name).symlink_to(real)
+    (model,) = _look(own).values()
+    assert (model.source, model.can_be_deleted, model.real_path) == (ModelSource.LINKED, False, real)
+
+
+def test_a_models_folder_that_is_a_link_itself_is_weirs(tmp_path: Path) -> None:
+    path = small_model(tmp_path / "disk" / "org" / "x" / "m.gguf")
+    (tmp_path / "own").symlink_to(tmp_path / "disk", target_is_directory=True)
+    (model,) = _look(tmp_path / "own").values()
+    assert model.path.samefile(path)
+    assert (model.source, model.real_path, model.can_be_deleted) == (ModelSource.WEIR, None, True)
+
+
+def test_equal_names_in_one_repository_are_told_apart_by_their_folders(tmp_path: Path) -> None:
+    for folder in ("sub1", "sub2"):
+        small_model(tmp_path / "org-a" / "x-GGUF" / folder / "n-Q4_0.gguf")
+    places = {(model.name, model.place) for model in _look(tmp_path).values()}
+    assert places == {("n-Q4_0", "org-a/x-GGUF/sub1"), ("n-Q4_0", "org-a/x-GGUF/sub2")}
+
+
+def test_equal_names_in_an_added_folder_are_told_apart_by_all_their_folders(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        small_model(tmp_path / "usb" / folder / "x" / "m.gguf")
+    added = ModelFolder(tmp_path / "usb", ModelSource.FOLDER)
+    assert {model.place for model in _look(tmp_path / "own", added).values()} == {"a/x", "b/x"}
+
+
+def test_a_file_without_a_name_right_in_weirs_folder_is_not_called_like_that_folder(tmp_path: Path) -> None:
+    own = tmp_path / "models"
+    paths = [small_model(own / "model.gguf"), small_model(own / "imported" / "model.gguf")]
+    models = _look(own)
+    assert [models[path].name for path in paths] == ["model", "imported"]

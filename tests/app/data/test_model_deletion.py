@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.data.model_deletion import NoTrash, delete_for_ever, move_to_trash
+from engine.download.origin import Origin, read_origins, record_origins
 from engine.errors import KnownError
 from tests.generated_models import write_part
 
@@ -63,3 +64,39 @@ def test_a_file_that_cannot_be_deleted_is_named(tmp_path: Path, monkeypatch: pyt
         with pytest.raises(KnownError, match=r"m-00002-of-00002\.gguf could not be deleted \(in use\)"):
             delete_for_ever(parts[0])
     assert all(part.exists() for part in parts)
+
+
+def _download(top: Path, *names: str) -> list[Path]:
+    repository = top / "org" / "x"
+    paths = [repository / name for name in names]
+    for path in paths:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    record_origins(repository, {name: Origin("org/x", "abc", None, 0, 1) for name in names})
+    return paths
+
+
+def test_a_downloads_record_and_its_empty_folders_go_with_it(tmp_path: Path, trash: list[str]) -> None:
+    first, second = _download(tmp_path, "a.gguf", "sub/b.gguf")
+    move_to_trash(second)
+    assert set(read_origins(first.parent)) == {"a.gguf"}
+    assert not second.parent.exists()
+    delete_for_ever(first)
+    assert not (tmp_path / "org").exists()
+    assert tmp_path.exists()
+
+
+def test_a_downloads_folder_with_something_else_in_it_stays(tmp_path: Path) -> None:
+    (path,) = _download(tmp_path, "a.gguf")
+    notes = path.with_name("notes.txt")
+    notes.touch()
+    delete_for_ever(path)
+    assert list(notes.parent.iterdir()) == [notes]
+
+
+def test_a_folder_that_was_moved_elsewhere_is_left_as_it_is(tmp_path: Path) -> None:
+    (path,) = _download(tmp_path, "a.gguf")
+    moved = path.parent.rename(tmp_path / "mine")
+    delete_for_ever(moved / "a.gguf")
+    assert moved.exists()
+    assert not (tmp_path / ".downloads").exists()

@@ -72,3 +72,21 @@ def test_machine_without_room_is_proposed_nothing() -> None:
 def test_tight_model_is_called_so() -> None:
     for proposal in here(computer(4, 2)):
         assert (proposal.reason is Reason.TIGHT) is (proposal.plan.verdict is Verdict.TIGHT)
+
+
+@pytest.mark.parametrize("hardware", MACHINES.values(), ids=MACHINES)
+def test_lighter_ones_are_smaller_and_faster(hardware: Hardware) -> None:
+    first, *others = here(hardware)
+    for other in others:
+        if other.reason is Reason.LIGHTER:
+            assert other.model.size < first.model.size
+            assert (other.plan.predicted_tps or 0) > (first.plan.predicted_tps or 0)
+
+
+def test_while_no_speed_is_known_the_smallest_come_first_and_none_is_praised() -> None:
+    hardware = computer(64, 56)
+    unmeasured = tuple(dataclasses.replace(device, bandwidth=None) for device in hardware.devices)
+    found = here(dataclasses.replace(hardware, devices=unmeasured))
+    assert [proposal.reason for proposal in found] == [Reason.SPEED_UNKNOWN] * MOST
+    sizes = [proposal.model.size for proposal in found]
+    assert sizes == sorted(sizes)

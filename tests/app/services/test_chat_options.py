@@ -204,3 +204,14 @@ def test_engine_that_died_comes_back_as_the_chat_wanted_it(bench: Bench) -> None
     settle()
     assert len(bench.engine.clients) == 2
     assert bench.engine.newest.load_command.n_ctx == 512
+
+
+def test_a_file_that_says_no_trained_context_counts_as_trained_for_4096(bench: Bench) -> None:
+    bench.preferences.update(n_ctx=8192)
+    bench.options.load_for(None, "/models/m.gguf")
+    bench.load(n_ctx=4096, n_ctx_train=0)
+    assert bench.loader.asked_with is not None
+    bench.options.load_for(None)
+    assert bench.loader.asked_with == LoadSettings(n_ctx=4096)
+    bench.load(n_ctx=4096, n_ctx_train=0)
+    assert not bench.options.needs_reload(None)

@@ -94,7 +94,7 @@ def test_what_had_failed_before_the_start_is_no_news(qtbot: QtBot, queue: Script
     service.failed.connect(failed.append)
     queue.on_change()
     qtbot.wait(2 * LEAST_MS)
-    assert (failed, service.summary) == ([], DownloadsSummary(1, 1, None))
+    assert (failed, service.summary) == ([], DownloadsSummary(0, 1, None))
 
 
 def test_the_summary_is_of_those_on_their_way(service: Downloads, queue: ScriptedQueue) -> None:
@@ -105,33 +105,52 @@ def test_the_summary_is_of_those_on_their_way(service: Downloads, queue: Scripte
         state("b", DownloadStatus.QUEUED, 0),
         state("c", DownloadStatus.PAUSED),
         state("d", DownloadStatus.DONE),
+        state("e", DownloadStatus.FAILED, 0),
     )
     service.move("a", 0)
-    assert told == [DownloadsSummary(n_unfinished=3, n_failed=0, percent=22)]
+    assert told == [DownloadsSummary(n_unfinished=3, n_failed=1, percent=22)]
     queue.show()
     service.move("a", 0)
     assert told[-1] == DownloadsSummary()
 
 
 def test_wishes_reach_the_queue(service: Downloads, queue: ScriptedQueue) -> None:
-    queue.show(state("a"), state("b", DownloadStatus.PAUSED))
+    queue.show(
+        *(state("a"), state("b", DownloadStatus.PAUSED), state("c", DownloadStatus.QUEUED, 0)),
+        state("d", DownloadStatus.FAILED, reason="Its name is refused."),
+    )
     service.add(remote("a"))
-    a, b = "org/a-GGUF/a.gguf", "org/b-GGUF/b.gguf"
+    a, b, c = (f"org/{name}-GGUF/{name}.gguf" for name in "abc")
     queue.asked.clear()
     service.retry_without_token(a)
     service.pause_all()
     service.resume_all()
-    service.cancel(b)
+    service.cancel(c)
     service.clear_finished()
     with_signal: list[int] = []
     service.parallel_changed.connect(with_signal.append)
     service.set_parallel(3)
     service.set_parallel(3)
     assert queue.asked == [
-        *(("retry", a, True), ("pause", a), ("pause", b), ("resume", a), ("resume", b)),
-        *(("cancel", b), ("clear_finished",), ("set_parallel", 3)),
+        *(("retry", a, True), ("pause", a), ("pause", c), ("resume", b)),
+        *(("cancel", c), ("clear_finished",), ("set_parallel", 3)),
     ]
     assert (with_signal, service.parallel) == ([3], 3)
+
+
+def test_what_goes_on_is_listed_first_and_moves_past_what_is_seen(
+    service: Downloads, queue: ScriptedQueue
+) -> None:
+    dead = [state(name, DownloadStatus.FAILED, 0, reason="no") for name in "xy"]
+    a, b, done = state("a"), state("b", DownloadStatus.PAUSED), state("d", DownloadStatus.DONE)
+    queue.show(done, a, *dead, b)
+    service.move("", 0)
+    assert service.states == (a, b, *dead, done)
+    queue.asked.clear()
+    service.move(b.id, -1)
+    service.move(a.id, 1)
+    service.move(b.id, 1)
+    assert queue.asked == [("move", b.id, -3), ("move", a.id, 3), ("move", b.id, 0)]
 
 
 def test_nothing_is_told_after_closing(qtbot: QtBot, service: Downloads, queue: ScriptedQueue) -> None:

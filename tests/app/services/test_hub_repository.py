@@ -167,3 +167,25 @@ def test_repository_that_was_left_is_not_told_of(
     assert told.details is not None
     assert told.details.summary.repo_id == "o/other-GGUF"
     assert all(name.startswith("o/other-GGUF/") for name in told.fits)
+
+
+def test_name_that_no_file_can_have_costs_only_its_own_verdict(
+    qtbot: QtBot, stage: HubStage, server: FakeHub, model: HubFile
+) -> None:
+    server.add(gguf_repo(REPO, model, ["../../evil-Q4_K_M.gguf", "good-Q8_0.gguf"]))
+    told = opened(qtbot, stage)
+    assert "cannot be a file name" in told.fits[f"{REPO}/../../evil-Q4_K_M.gguf"].fault
+    assert told.fits[f"{REPO}/good-Q8_0.gguf"].plan is not None
+    assert not [seen for seen in server.seen if "evil" in seen.path]
+
+
+def test_file_that_is_gone_costs_only_its_own_verdict(
+    qtbot: QtBot, stage: HubStage, server: FakeHub, model: HubFile
+) -> None:
+    repo = server.add(gguf_repo(REPO, model, ["gone-Q4_K_M.gguf", "good-Q8_0.gguf"]))
+    told = Told(stage)
+    stage.repository.opened.connect(lambda _details: repo.files.pop("gone-Q4_K_M.gguf"))
+    stage.repository.open(REPO)
+    qtbot.waitUntil(lambda: told.is_done, timeout=20_000)
+    assert "no such file" in told.fits[f"{REPO}/gone-Q4_K_M.gguf"].fault
+    assert told.fits[f"{REPO}/good-Q8_0.gguf"].plan is not None

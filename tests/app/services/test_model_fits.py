@@ -1,4 +1,4 @@
-"""Whether models fit here: counted in the background, each file once, and llama.cpp asked in doubt."""
+"""Whether models fit here: counted in the background, each file once, by formulas alone."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from app.services.gauge_history import GaugeHistory
 from app.services.model_fits import ModelFits
 from app.services.model_loader import ModelLoader
 from app.services.preferences import Preferences
-from engine.dry_run import Refused
-from engine.memory.memory_plan import LoadShape, Verdict
+from engine.memory.memory_plan import Verdict
 from engine.models.library_scan import scan_file
 from tests import malformed_files as raw
 from tests.app.planned_machine import MIB, Bench
@@ -94,29 +93,12 @@ def _of_architecture(path: Path, name: bytes) -> Path:
     return path
 
 
-def test_an_architecture_that_llama_cpp_does_not_have_cannot_chat(counting: Counting, tmp_path: Path) -> None:
+def test_an_architecture_that_llama_cpp_does_not_have_is_named(counting: Counting, tmp_path: Path) -> None:
     """ggml-org/llama.cpp#7779"""
-    path = _of_architecture(tmp_path / "new.gguf", b"nosucharch")
-    refused = Refused("new.gguf has an architecture that this llama.cpp does not know.")
-    counting.bench.exact = lambda shape: refused
-    assert counting.count(path) == [Verdict.CANNOT_CHAT]
-    assert counting.known[path].sentence == refused.reason
-    counting.count(path)
-    assert len(counting.bench.tried) == 1  # it was asked once
-
-
-def test_an_unknown_architecture_is_named_where_llama_cpp_says_nothing(
-    counting: Counting, tmp_path: Path
-) -> None:
     path = _of_architecture(tmp_path / "new.gguf", b"nosucharch")
     assert counting.count(path) == [Verdict.CANNOT_CHAT]
     assert "has the architecture 'nosucharch'" in counting.known[path].sentence
-
-
-def test_llama_cpp_is_not_asked_about_what_is_known(counting: Counting) -> None:
-    tried: list[LoadShape] = counting.bench.tried
-    counting.count(counting.bench.model())
-    assert tried == []
+    assert counting.bench.tried == []  # no process was started to find that out
 
 
 def test_only_the_newer_of_two_lists_is_told(counting: Counting) -> None:

@@ -117,3 +117,15 @@ def test_what_could_not_be_deleted_stays_listed(
         stage.removal.for_ever(path)
     assert "could not be deleted (in use)" in told[0]
     assert "m.gguf" in stage.listed()
+
+
+def test_what_a_link_leads_to_elsewhere_is_refused_with_its_real_path(
+    stage: LibraryStage, told: list[str], tmp_path: Path
+) -> None:
+    real = small_model(tmp_path / "elsewhere" / "out.gguf")
+    (stage.own / "linkdir").symlink_to(real.parent, target_is_directory=True)
+    stage.library.refresh()
+    stage.removal.to_trash(stage.own / "linkdir" / "out.gguf")
+    assert real.exists()
+    (reason,) = told
+    assert f"It really is {real}" in reason

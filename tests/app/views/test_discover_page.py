@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QLineEdit, QSplitter, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.views.discover_page import DiscoverPage
@@ -78,6 +78,7 @@ def test_empty_page_proposes_models_and_asks_nobody(page: DiscoverPage, server: 
     assert len(page.proposals.rows) >= 2
     assert page.proposals.rows[0].isVisible()
     assert "most capable" in page.proposals.rows[0].reason.text()
+    assert all("tok/s" in row.reason.text() for row in page.proposals.rows)
     assert server.seen == []
 
 
@@ -99,7 +100,7 @@ def test_proposal_that_is_gone_says_so_and_can_be_tried_again(page: DiscoverPage
     server.faults.api_status = 503
     page.proposals.rows[0].button.click()
     assert "503" in page.proposals.problem.text.text()
-    assert page.proposals.rows[0].button.isEnabled()
+    assert page.proposals.rows[0].button.state is DownloadOffer.POSSIBLE
     page.proposals.problem.buttons[Remedy.TRY_AGAIN].click()
     assert len(server.seen) == 2
 
@@ -136,9 +137,65 @@ def test_installed_and_running_downloads_cannot_be_asked_for_again(
     rows = open_first(page)
     page.show_downloads([rows[0].model.id], [rows[1].model.id])
     assert [row.button.text() for row in rows] == ["Installed", "Downloading", "Download"]
-    assert [row.button.isEnabled() for row in rows] == [False, False, True]
+    wanted: list[RemoteModel] = []
+    page.download_requested.connect(wanted.append)
+    for row in rows:
+        row.button.click()
+    assert wanted == [rows[2].model]
     page.show_downloads([], [])
-    assert all(row.button.isEnabled() for row in rows)
+    rows[0].button.click()
+    assert wanted == [rows[2].model, rows[0].model]
+
+
+def test_second_press_of_the_space_bar_starts_no_other_download(
+    page: DiscoverPage, server: FakeHub, model: HubFile
+) -> None:
+    server.add(gguf_repo(REPO, model))
+    rows = open_first(page)
+    wanted: list[RemoteModel] = []
+    page.download_requested.connect(wanted.append)
+    page.download_requested.connect(lambda wish: page.show_downloads([], [wish.id]))
+    rows[0].button.setFocus()
+    for _ in range(2):
+        focused = QApplication.focusWidget()
+        assert focused is rows[0].button
+        QTest.keyClick(focused, Qt.Key.Key_Space)
+    assert wanted == [rows[0].model]
+    assert rows[0].button.text() == "Downloading"
+
+
+def test_download_that_has_failed_can_be_asked_for_again(
+    page: DiscoverPage, server: FakeHub, model: HubFile
+) -> None:
+    server.add(gguf_repo(REPO, model))
+    rows = open_first(page)
+    wanted: list[RemoteModel] = []
+    page.download_requested.connect(wanted.append)
+    page.show_downloads([], [], [rows[0].model.id])
+    assert rows[0].button.text() == "Try again"
+    rows[0].button.click()
+    assert wanted == [rows[0].model]
+
+
+@pytest.mark.parametrize(
+    "content", [b"<!DOCTYPE html>" * 100, b"version https://git-lfs.github.com/spec/v1\n", b""]
+)
+def test_what_is_no_model_cannot_be_downloaded_and_says_why(
+    page: DiscoverPage, server: FakeHub, model: HubFile, content: bytes
+) -> None:
+    repo = server.add(gguf_repo(REPO, model, ["good-Q8_0.gguf", "bad-Q4_K_M.gguf"]))
+    repo.files["bad-Q4_K_M.gguf"] = HubFile(content)
+    wanted: list[RemoteModel] = []
+    page.download_requested.connect(wanted.append)
+    bad, good = open_first(page)
+    bad.button.click()
+    assert wanted == []
+    assert bad.button.text() == "Not usable"
+    assert "bad-Q4_K_M.gguf" in bad.button.toolTip()
+    assert bad.reason.isVisible()
+    assert bad.reason.text().endswith("Nothing was fetched: choose another file.")
+    good.button.click()
+    assert wanted == [good.model]
 
 
 def test_what_does_not_fit_says_why(
@@ -151,7 +208,7 @@ def test_what_does_not_fit_says_why(
     assert "tok/s" not in row.verdict.text()
     assert row.reason.isVisible()
     assert "RAM" in row.reason.text()
-    assert row.button.isEnabled(), "it may be meant for another machine"
+    assert row.button.state is DownloadOffer.POSSIBLE, "it may be meant for another machine"
 
 
 def test_layers_on_the_card_are_told(
@@ -168,7 +225,11 @@ def test_model_with_parts_missing_cannot_be_downloaded(
     server.add(gguf_repo(REPO, model, ["model-Q4_K_M-00001-of-00002.gguf"]))
     (row,) = open_first(page)
     assert row.verdict.text() == "Parts are missing in the repository."
-    assert not row.button.isEnabled()
+    wanted: list[RemoteModel] = []
+    page.download_requested.connect(wanted.append)
+    row.button.click()
+    assert wanted == []
+    assert row.button.toolTip() == row.verdict.text()
 
 
 def test_gated_repository_says_so_with_buttons_for_its_page_and_a_token(
@@ -200,6 +261,7 @@ def test_entered_token_opens_a_gated_repository_and_is_never_shown(
     assert "file that only you can read" in page.sheet.source.text()
     assert page.sheet.delete_button.isVisible()
     assert page.results.repository.files.rows[0].verdict.text().startswith("Fits")
+    assert not page.results.repository.gate.isVisible(), "the token has opened it"
     QTest.keyClick(field, Qt.Key.Key_Escape)
     assert not page.sheet.isVisible()
     page.token_button.click()
@@ -297,6 +359,18 @@ def test_narrow_window_has_the_files_below_the_list(
     assert page.minimumSizeHint().width() <= 612
     button = page.results.repository.files.rows[0].button
     assert page.rect().contains(button.rect().translated(button.mapTo(page, button.rect().topLeft())))
+
+
+def test_small_window_has_room_for_the_field_and_for_the_notice(
+    page: DiscoverPage, server: FakeHub, model: HubFile
+) -> None:
+    server.add(gguf_repo(REPO, model, gated="auto"))
+    page.window().resize(420, 380)
+    settle()
+    assert page.field.width() == page.width()
+    open_first(page)
+    gate = page.results.repository.gate
+    assert gate.text.height() >= gate.text.heightForWidth(gate.text.width())
 
 
 def test_every_control_has_a_name(page: DiscoverPage, server: FakeHub, model: HubFile) -> None:

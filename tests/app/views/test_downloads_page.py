@@ -8,48 +8,18 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
 from app.views import download_words
-from app.views.download_row import DownloadRow
-from app.views.downloads_page import ASKS_FROM_BYTES, DownloadsPage
 from app.views.theme import apply_theme
-from engine.download.download_values import DownloadState, DownloadStatus
+from engine.download.download_values import DownloadStatus
 from engine.hub.hub_errors import Remedy
-from tests.app.conftest import settle
-from tests.app.download_stage import ScriptedQueue, downloads_of, one_of_each_kind, state
+from tests.app.download_stage import one_of_each_kind, state
+from tests.app.downloads_page_stage import Stage, buttons_of
 
 STATUS = DownloadStatus
 FAILED_REASON = "It cannot be read."
-
-
-class Stage:
-    """The page in a window of its own, with what it asked for."""
-
-    def __init__(self, qtbot: QtBot) -> None:
-        self.queue = ScriptedQueue()
-        self.service = downloads_of(self.queue)
-        self.shown: list[Path] = []
-        self.opened: list[str] = []
-        self.page = DownloadsPage(self.service, show_file=self.shown.append, open_page=self.opened.append)
-        self.window = QWidget()
-        qtbot.addWidget(self.window)
-        self.window.setMinimumSize(320, 200)
-        column = QVBoxLayout(self.window)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.page)
-        self.window.resize(700, 600)
-        self.window.show()
-        self.window.activateWindow()
-        settle()
-
-    def show(self, *states: DownloadState) -> list[DownloadRow]:
-        self.queue.show(*states)
-        self.service.move("", 0)  # as a wish of the user, this looks at once
-        self.queue.asked.clear()
-        settle()
-        return self.page.list.rows
 
 
 @pytest.fixture
@@ -57,10 +27,6 @@ def stage(qtbot: QtBot) -> Iterator[Stage]:
     stage = Stage(qtbot)
     yield stage
     stage.service.close()
-
-
-def _buttons(row: DownloadRow) -> set[str]:
-    return {button.text() for button in row.findChildren(QPushButton) if button.isVisibleTo(row)}
 
 
 def test_an_empty_page_says_what_to_do_first(qtbot: QtBot, stage: Stage) -> None:
@@ -87,7 +53,7 @@ def test_an_empty_page_says_what_to_do_first(qtbot: QtBot, stage: Stage) -> None
 )
 def test_each_status_offers_what_can_be_done(stage: Stage, status: DownloadStatus, buttons: set[str]) -> None:
     (row,) = stage.show(state(status=status))
-    assert _buttons(row) == buttons
+    assert buttons_of(row) == buttons
 
 
 def test_a_row_tells_how_far_it_is(stage: Stage) -> None:
@@ -106,6 +72,8 @@ def test_a_row_tells_how_far_it_is(stage: Stage) -> None:
         (4_499_999_999, 4_500_000_000, "4.4 of 4.5 GB"),
         (123_999_999, 456_000_000, "123 of 456 MB"),
         (900, 2_000, "0.9 of 2.0 KB"),
+        (14_837, 14_837, "14.8 of 14.8 KB"),
+        (14_878, 14_878, "14.9 of 14.9 KB"),
     ],
 )
 def test_what_is_not_all_there_never_reads_so(done: int, total: int, words: str) -> None:
@@ -120,23 +88,6 @@ def test_pause_and_resume(stage: Stage) -> None:
     row.toggle.click()
     assert row.toggle.hasFocus()
     assert stage.queue.asked[-1] == ("resume", "org/m-GGUF/m.gguf")
-
-
-def test_cancelling_asks_where_much_would_be_lost(stage: Stage) -> None:
-    (row,) = stage.show(state("m", done=ASKS_FROM_BYTES - 1))
-    row.cancel.click()
-    assert stage.queue.asked == [("cancel", "org/m-GGUF/m.gguf")]
-    (row,) = stage.show(state("m", done=1_250_000_000))
-    row.cancel.click()
-    assert stage.queue.asked == []
-    assert "Cancel m? The 1.2 GB" in stage.page.question.text.text()
-    assert stage.page.question.buttons[-1].hasFocus()
-    QTest.keyClick(stage.page.question.buttons[-1], Qt.Key.Key_Escape)
-    assert stage.queue.asked == []
-    assert stage.page.question.isHidden()
-    row.cancel.click()
-    stage.page.question.buttons[0].click()
-    assert stage.queue.asked == [("cancel", "org/m-GGUF/m.gguf")]
 
 
 def test_a_finished_one_is_used_or_shown(qtbot: QtBot, stage: Stage) -> None:
@@ -169,15 +120,29 @@ def test_a_failure_has_buttons_for_what_helps(qtbot: QtBot, stage: Stage) -> Non
     assert stage.queue.asked == [("retry", id_, True), ("resume", id_)]
 
 
-def test_another_failure_has_other_buttons(stage: Stage) -> None:
+def test_another_failure_has_otherbuttons_of(stage: Stage) -> None:
     token = (Remedy.TRY_WITHOUT_TOKEN, Remedy.ENTER_TOKEN)
     (row,) = stage.show(state("m", STATUS.FAILED, reason="The token was refused.", remedies=token))
-    assert _buttons(row) == {"Try without the token", "Enter a token", "Cancel"}
+    assert buttons_of(row) == {"Try without the token", "Enter a token", "Cancel"}
     again = (Remedy.ACCEPT_TERMS, Remedy.TRY_AGAIN)
     stage.show(state("m", STATUS.FAILED, reason="It is gated.", remedies=again))
-    assert _buttons(row) == {"Read the terms", "Try again", "Cancel"}
+    assert buttons_of(row) == {"Read the terms", "Try again", "Cancel"}
     stage.show(state("m"))
-    assert _buttons(row) == {"Pause", "Cancel"}
+    assert buttons_of(row) == {"Pause", "Cancel"}
+
+
+def test_dead_ones_can_be_cleared_and_not_resumed(stage: Stage) -> None:
+    dead = state("m", STATUS.FAILED, 0, reason=FAILED_REASON)
+    stage.show(dead)
+    assert not stage.page.resume_all.isEnabled()
+    assert (stage.page.clear.text(), stage.page.clear.isEnabled()) == ("Clear stopped", True)
+    stage.page.clear.click()
+    assert stage.queue.asked == [("clear_finished",)]
+    stage.show(state("m", STATUS.FAILED, 5_000, reason=FAILED_REASON, remedies=(Remedy.TRY_AGAIN,)))
+    assert stage.page.resume_all.isEnabled()
+    assert not stage.page.clear.isEnabled()
+    stage.show(dead, state("a", STATUS.DONE, path=Path("/m/a.gguf")))
+    assert stage.page.clear.text() == "Clear finished"
 
 
 def test_names_from_a_repository_are_plain_text(stage: Stage) -> None:
@@ -192,7 +157,7 @@ def test_all_at_once_and_how_many(stage: Stage) -> None:
     stage.page.resume_all.click()
     stage.page.parallel.chosen.emit(3)
     asked = [wish[0] for wish in stage.queue.asked]
-    assert asked == ["pause", "pause", "resume", "resume", "set_parallel"]
+    assert asked == ["pause", "resume", "set_parallel"]
     stage.show(state("a", STATUS.DONE))
     assert not stage.page.pause_all.isEnabled()
     assert not stage.page.resume_all.isEnabled()

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
-from PySide6.QtGui import QAccessible, QDropEvent, QGuiApplication, QKeySequence
+from PySide6.QtGui import QAccessible, QDropEvent, QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QPushButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
-from app.data.installed_model import Fit
+from app.data.installed_model import Fit, Verification
 from app.item_models.library_item_model import Order
 from app.views import library_words
 from app.views.library_page import LibraryPage
@@ -155,7 +156,13 @@ def test_what_must_not_be_deleted_says_so(shelf: Shelf) -> None:
     shelf.stage.in_use = [str(shelf.stage.own / "a.gguf")]
     page.show_loaded(str(shelf.stage.own / "a.gguf"))
     shelf.mark("a.gguf")
-    assert page.foot.delete.toolTip() == "a is loaded. Load another model first, then delete it."
+    assert "a is loaded. Load another model first, then delete it." in page.foot.delete.toolTip()
+    menu = page.list.menu_of(shelf.stage.library.models[shelf.stage.own / "a.gguf"])
+    (delete,) = [action for action in menu.actions() if action.text() == "Delete"]
+    assert not delete.isEnabled()
+    assert "a is loaded." in delete.toolTip()
+    assert menu.toolTipsVisible()
+    menu.close()
 
 
 def test_f2_renames_and_an_empty_name_is_the_files(shelf: Shelf) -> None:
@@ -396,3 +403,36 @@ def test_the_parts_of_the_page_of_models_are_reached_by_keys(qtbot: QtBot, shelf
     QTest.keyClick(shelf.page.list, Qt.Key.Key_Escape)
     assert closed == [None]
     shelf.page.setParent(None)
+
+
+def test_f2_is_for_the_marked_model_before_it_is_for_the_windows_chat(shelf: Shelf) -> None:
+    page = shelf.open("a.gguf")
+    chats: list[str] = []
+    QShortcut(QKeySequence(Qt.Key.Key_F2), shelf.window).activated.connect(lambda: chats.append("renamed"))
+    shelf.mark("a.gguf")
+    shelf.press(Qt.Key.Key_F2)
+    assert isinstance(page.list.findChild(QLineEdit), QLineEdit)
+    assert chats == []
+
+
+def test_the_buttons_of_a_narrow_window_stand_in_two_lines_and_none_is_cut(shelf: Shelf) -> None:
+    for width, n_lines in ((380, 2), (900, 1)):
+        page = shelf.open("a.gguf", width=width)
+        foot = page.foot
+        buttons = (foot.rename, foot.reveal, foot.copy, foot.delete, foot.load)
+        assert len({button.y() for button in buttons}) == n_lines
+        for button in buttons:
+            assert button.width() >= button.sizeHint().width(), button.text()
+            assert page.rect().contains(button.mapTo(page, button.rect().topLeft()))
+            assert page.rect().contains(button.mapTo(page, button.rect().bottomRight()))
+
+
+def test_a_verified_file_was_so_when_it_was_downloaded(shelf: Shelf) -> None:
+    model = replace(installed("m"), verification=Verification.VERIFIED)
+    assert "Verified when it was downloaded." in library_words.tool_tip(model)
+    assert "Verified" not in library_words.tool_tip(installed("m"))
+
+
+def test_a_context_that_no_model_was_trained_for_is_not_shown(shelf: Shelf) -> None:
+    assert library_words.figures(installed("m", n_ctx_train=2**31 - 1))[2] == ""
+    assert library_words.figures(installed("m", n_ctx_train=10_485_760))[2] == "10,485,760 tokens"

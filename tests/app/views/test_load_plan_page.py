@@ -95,7 +95,9 @@ def test_model_machine_and_verdict_are_told(stage: Stage) -> None:
     assert results[-1].plan
     needed = results[-1].plan.total_bytes / GIB
     assert page.verdict.headline.text() == f"Fits: {needed:.1f} of 10.0 GiB of free RAM."
-    assert page.verdict.speed.text().startswith("About 69.9 tok/s in a short chat;")
+    tps, full_tps = results[-1].plan.predicted_tps, results[-1].plan.predicted_full_tps
+    words = f"About {tps:.1f} tok/s in a short chat, {full_tps:.1f} tok/s when the context is full;"
+    assert page.verdict.speed.text().startswith(words)
     assert "at most 93.1 tok/s" in page.verdict.speed.text()
     [section] = page.devices
     assert section.title.text() == "This computer's memory: 16.0 GiB"
@@ -324,6 +326,17 @@ def test_trained_context_is_offered_and_a_guess_is_told_as_one(
     assert page.controls.context.toolTip() == f"Up to {words}"
     assert page.controls.slider.toolTip() == f"Up to {words}"
     assert ("trained for" in page.facts.text()) is (most == n_ctx_train)
+
+
+def test_a_stored_context_is_cut_to_what_is_taken_where_the_file_says_none(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources = stage.plans._sources
+    facts = replace(sources.read_facts(Path(stage.bench.model())), n_ctx_train=None)
+    monkeypatch.setattr(stage.plans, "_sources", replace(sources, read_facts=lambda _path: facts))
+    page = stage.open(how=LoadSettings(n_ctx=8192))
+    assert page.controls.context.value() == UNKNOWN_N_CTX_TRAIN
+    assert page.load.isEnabled()
 
 
 def test_stops_are_powers_of_two_and_the_trained_context() -> None:

@@ -228,7 +228,8 @@ def test_empty_list_says_what_will_be_there(bench: Bench) -> None:
 def test_pages_are_asked_for_and_marked_by_whoever_shows_them(bench: Bench) -> None:
     for button in bench.sidebar.pages.values():
         button.click()
-    assert bench.wishes == [("page_requested", name) for name in ("endurance", "settings", "shortcuts")]
+    names = ("models", "benchmarks", "endurance", "settings", "shortcuts")
+    assert bench.wishes == [("page_requested", name) for name in names]
     assert not any(button.isChecked() for button in bench.sidebar.pages.values())
     bench.sidebar.show_page("settings")
     bench.sidebar.pages["endurance"].click()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from PySide6.QtCore import QLocale, Qt
-from PySide6.QtWidgets import QApplication, QLabel
+from PySide6.QtWidgets import QApplication, QCheckBox, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.views.leading_label import LeadingLabel
@@ -128,3 +128,19 @@ def test_the_search_field_begins_where_lines_do(qtbot: QtBot, application: QAppl
     apply_direction(application, "ltr")
     settle()
     assert field.alignment() & Qt.AlignmentFlag.AlignLeft
+
+
+@pytest.mark.parametrize("choice", ["light", "dark"])
+def test_an_empty_check_box_is_seen(qtbot: QtBot, application: QApplication, choice: str) -> None:
+    apply_theme(application, choice)
+    tokens = DARK if choice == "dark" else LIGHT
+    page = QWidget()
+    page.setObjectName("page")
+    box = QCheckBox("", page)
+    qtbot.addWidget(page)
+    page.show()
+    settle()
+    box.clearFocus()
+    image = box.grab().toImage()
+    colours = {image.pixelColor(x, y).name() for x in range(image.width()) for y in range(image.height())}
+    assert tokens.field in colours

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterator
@@ -16,7 +17,10 @@ import pytest
 from engine.download import model_download, partial
 from engine.download.download_errors import CannotWrite, DiskFull
 from engine.download.job import job_folder
-from tests.engine.download.downloads import Watched, content, offer
+from engine.download.model_download import kept_bytes
+from engine.download.names import DOWNLOADS_FOLDER
+from engine.download.space import RESERVE_BYTES
+from tests.engine.download.downloads import Watched, content, keep, offer
 from tests.fake_hub.server import FakeHub
 
 
@@ -30,8 +34,9 @@ def test_too_little_space_is_told_before_a_byte_is_fetched(
     hub: FakeHub, watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = offer(hub, {"model.gguf": 500_000})
-    monkeypatch.setattr(shutil, "disk_usage", lambda _folder: Usage(0, 0, 100_000))
-    with pytest.raises(DiskFull, match=r"model\.gguf") as full:
+    free = RESERVE_BYTES + 100_000
+    monkeypatch.setattr(shutil, "disk_usage", lambda _folder: Usage(0, 0, free))
+    with pytest.raises(DiskFull, match=r"model\.gguf.*stay free for the system.*Nothing was fetched") as full:
         watched.run(model)
     assert full.value.missing_bytes == 400_000
     assert hub.seen == []
@@ -52,14 +57,7 @@ class _SmallDisk(io.FileIO):
 
 @pytest.fixture
 def small_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[_SmallDisk]]:
-    open_ = Path.open
-
-    def open_small(path: Path, mode: str = "r", *arguments: Any, **options: Any) -> Any:
-        if path.suffix == ".part" and mode == "ab":
-            return _SmallDisk(path, mode)
-        return open_(path, mode, *arguments, **options)
-
-    monkeypatch.setattr(Path, "open", open_small)
+    monkeypatch.setattr(partial, "open_to_append", lambda path: _SmallDisk(path, "ab"))
     yield _SmallDisk
 
 
@@ -87,18 +85,13 @@ def test_what_is_missing_is_what_remains_beyond_what_is_free(
     monkeypatch.setattr(shutil, "disk_usage", lambda _folder: Usage(0, 0, 4_000_000))
     with pytest.raises(DiskFull) as full:
         watched.run(model)
-    assert full.value.missing_bytes == 25_000_000
+    assert full.value.missing_bytes == 25_000_000 + RESERVE_BYTES
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no disk that is always full")
-def test_a_real_full_disk(hub: FakeHub, watched: Watched) -> None:
+def test_a_real_full_disk(hub: FakeHub, watched: Watched, monkeypatch: pytest.MonkeyPatch) -> None:
     model = offer(hub, {"model.gguf": 500_000})
-    job = job_folder(model, watched.folder)
-    job.mkdir(parents=True)
-    record = partial.Partial(job, 0, model)
-    record.close()
-    record.path.unlink()
-    record.path.symlink_to("/dev/full")
+    monkeypatch.setattr(partial, "open_to_append", lambda _path: io.FileIO("/dev/full", "ab"))
     with pytest.raises(DiskFull):
         watched.run(model)
 
@@ -123,8 +116,35 @@ def test_a_file_system_that_cannot_hold_files_so_large(hub: FakeHub, watched: Wa
 def test_a_models_folder_that_is_a_file(hub: FakeHub, watched: Watched) -> None:
     model = offer(hub, {"model.gguf": 500})
     watched.folder.write_text("not a folder")
-    with pytest.raises(CannotWrite):
+    with pytest.raises(CannotWrite, match="Nothing was fetched"):
         watched.run(model)
+
+
+def test_a_file_in_place_of_the_folder_of_partial_files_is_named(hub: FakeHub, watched: Watched) -> None:
+    model = offer(hub, {"model.gguf": 500})
+    in_place = watched.folder / DOWNLOADS_FOLDER
+    in_place.parent.mkdir(exist_ok=True)
+    in_place.write_text("not a folder")
+    with pytest.raises(CannotWrite, match=re.escape(str(in_place))):
+        watched.run(model)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a right there")
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_a_partial_that_is_no_file_of_its_own_is_replaced(hub: FakeHub, watched: Watched, kind: str) -> None:
+    model = offer(hub, {"model.gguf": 500_000})
+    keep(watched.folder, hub, model, 100_000)
+    part = next(watched.folder.rglob("*.part"))
+    part.unlink()
+    precious = watched.folder.parent / "precious.txt"
+    precious.write_bytes(b"mine")
+    if kind == "link":
+        part.symlink_to(precious)
+    else:
+        os.mkfifo(part)
+    assert kept_bytes(model, watched.folder) == 0
+    assert watched.run(model).read_bytes() == content(hub, model)
+    assert precious.read_bytes() == b"mine"
 
 
 def test_a_damaged_record_makes_the_part_start_anew(hub: FakeHub, watched: Watched) -> None:

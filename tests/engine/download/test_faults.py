@@ -211,19 +211,6 @@ def test_wrong_total_in_content_range(hub: FakeHub, kept: Watched, model: Remote
     _assert_right(kept, model)
 
 
-def test_a_stall_is_told_and_ended(hub: FakeHub, watched: Watched, model: RemoteModel) -> None:
-    hub.faults.stall_after, hub.faults.stall_times = 400_000, 1
-    _assert_right(watched, model)
-    assert DownloadStatus.STALLED in watched.statuses
-    assert _ranges(hub) == [None, "bytes=400000-"]
-
-
-def test_a_server_that_answers_nothing(hub: FakeHub, watched: Watched, model: RemoteModel) -> None:
-    hub.faults.stall_after, hub.faults.stall_times = 0, 2
-    _assert_right(watched, model)
-    assert DownloadStatus.STALLED in watched.statuses
-
-
 def test_nobody_listens_until_somebody_does(hub: FakeHub, watched: Watched, model: RemoteModel) -> None:
     right, hub.port = hub.port, 1
     timer = threading.Timer(0.3, setattr, (hub, "port", right))

@@ -67,6 +67,18 @@ def test_the_time_that_is_left_counts_what_has_to_come_again() -> None:
     assert states[-1].seconds_left == pytest.approx(15, rel=0.2)
 
 
+def test_after_seconds_of_silence_there_is_no_speed_and_no_time_left() -> None:
+    clock, states = Clock(), list[DownloadState]()
+    progress = Progress(MODEL, states.append, clock)
+    for number in range(1, 11):
+        clock.now += 0.1
+        progress.arrived(0, 10, 10 * number)
+    assert states[-1].seconds_left == pytest.approx(14, rel=0.1)
+    clock.now += 2
+    progress.show(DownloadStatus.RUNNING)
+    assert (states[-1].bytes_per_second, states[-1].seconds_left) == (None, None)
+
+
 def test_ten_a_second_at_most_and_no_speed_while_nothing_comes() -> None:
     clock, states = Clock(), list[DownloadState]()
     progress = Progress(MODEL, states.append, clock)

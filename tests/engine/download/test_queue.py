@@ -12,7 +12,7 @@ import pytest
 from engine.download.access import Patience
 from engine.download.download_values import DownloadStatus
 from engine.download.job import job_folder
-from engine.download.queue_room import RESERVE_BYTES
+from engine.download.space import RESERVE_BYTES
 from engine.hub.hub_errors import Remedy
 from engine.hub.hub_values import RemoteModel, RemotePart
 from tests.engine.download.downloads import QUICK, content, offer
@@ -218,7 +218,7 @@ def test_what_does_not_fit_beside_the_others_is_refused(
     hub: FakeHub, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     free = RESERVE_BYTES + 2 * SIZE + SIZE // 2
-    monkeypatch.setattr("engine.download.queue_room.shutil.disk_usage", lambda _folder: Usage(0, 0, free))
+    monkeypatch.setattr("engine.download.space.shutil.disk_usage", lambda _folder: Usage(0, 0, free))
     hub.faults.bytes_per_second = 1000
     first, second, third = offer_several(hub, 3, SIZE)
     desk.queue.add(first)
@@ -228,7 +228,7 @@ def test_what_does_not_fit_beside_the_others_is_refused(
     failed = desk.wait_for(third, STATUS.FAILED)
     assert failed.reason
     assert "beside the other downloads" in failed.reason
-    assert "0.00 GB are missing" in failed.reason
+    assert "0.2 MB are missing (500 MB stay free for the system). Nothing was fetched" in failed.reason
     assert failed.done_bytes == 0
     assert all(third.repo_id not in seen.path for seen in hub.seen)
     desk.queue.cancel(second.id)
@@ -245,29 +245,6 @@ def test_a_name_that_leaves_the_folder_is_refused(hub: FakeHub, desk: Desk) -> N
     desk.queue.cancel(model.id)
     desk.wait(lambda: not desk.queue._board.discards)
     assert desk.queue.states() == ()
-
-
-def test_finished_ones_are_cleared_and_their_models_stay(hub: FakeHub, desk: Desk) -> None:
-    model, other = offer_several(hub, 2, SIZE)
-    desk.queue.add(model)
-    desk.wait_for(model, STATUS.DONE)
-    hub.faults.bytes_per_second = 1000
-    desk.queue.add(other)
-    desk.queue.clear_finished()
-    assert [state.id for state in desk.queue.states()] == [other.id]
-    assert final_path(desk.folder, model).exists()
-
-
-def test_moving_up_changes_what_comes_next(hub: FakeHub, open_desk: Callable[..., Desk]) -> None:
-    hub.faults.bytes_per_second = 1e6
-    desk = open_desk(parallel=1)
-    first, second, third = offer_several(hub, 3, SIZE)
-    for model in (first, second, third):
-        desk.queue.add(model)
-    desk.queue.move(third.id, -1)
-    assert [state.id for state in desk.queue.states()] == [first.id, third.id, second.id]
-    desk.wait_for(third, STATUS.RUNNING)
-    assert desk.status(second) is STATUS.QUEUED
 
 
 def test_parts_of_a_split_model_count_as_one(hub: FakeHub, desk: Desk) -> None:

@@ -101,3 +101,10 @@ def test_repository_without_gguf_is_named_for_what_it_is() -> None:
         choose(_details(weights_format=WeightsFormat.AWQ))
     with pytest.raises(BadRequest, match="no GGUF model"):
         choose(_details())
+
+
+def test_without_a_wish_a_name_that_no_file_can_have_is_passed_over() -> None:
+    details = _details("../../evil-Q4_K_M.gguf", "m-Q8_0.gguf")
+    assert choose(details).parts[0].path == "m-Q8_0.gguf"
+    with pytest.raises(BadRequest, match=r"can be downloaded.*its name cannot be a file name here"):
+        choose(_details("../../evil-Q4_K_M.gguf"))

@@ -14,7 +14,7 @@ import pytest
 from engine.errors import ModelFileError
 from engine.models import library_scan
 from engine.models.gguf_header import GGUFHeader
-from engine.models.library_folders import SkippedFolder
+from engine.models.library_folders import SkippedFolder, files_of
 from engine.models.library_scan import scan
 from engine.models.model_facts import ModelKind
 from engine.models.model_parts import headers_of
@@ -174,3 +174,23 @@ def test_json_that_this_version_did_not_write_is_not_taken_back(change: dict[str
     assert from_json(stored | change) is None
     assert from_json([stored]) is None
     assert from_json({"weir": stored["weir"]}) is None
+
+
+def test_files_that_are_only_named_like_parts_are_models_of_their_own(tmp_path: Path) -> None:
+    first, second = (generated_models.write_model(tmp_path / f"z-0000{n}-of-00002.gguf") for n in (1, 2))
+    for known in ({}, _scan(tmp_path)):
+        models = _scan(tmp_path, known)
+        assert {path: model.name for path, model in models.items()} == {
+            first: "z-00001-of-00002",
+            second: "z-00002-of-00002",
+        }
+        assert all(model.is_chat_model for model in models.values())
+        assert models[first].size == first.stat().st_size
+    assert files_of(first) == (first,)
+    assert files_of(second) == (second,)
+
+
+def test_a_whole_file_named_like_a_part_is_listed_by_its_files_name(tmp_path: Path) -> None:
+    path = generated_models.write_model(tmp_path / "z-00001-of-00002.gguf")
+    (model,) = _scan(tmp_path).values()
+    assert (model.path, model.name, model.is_chat_model) == (path, "z-00001-of-00002", True)
