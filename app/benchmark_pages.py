@@ -40,6 +40,12 @@ class BenchmarkPages:
         """Why a message has to wait now."""
         return self._benchmarks.notice if self._benchmarks and self._benchmarks.running else None
 
+    def obstacle(self) -> str:
+        """Why nothing else can be measured now, or nothing."""
+        if not self.running:
+            return ""
+        return self._weir.window.tr("A benchmark is running: wait until it is done, or stop it.")
+
     def stop(self) -> None:
         """End what is measured."""
         if self._benchmarks:
@@ -82,6 +88,7 @@ class BenchmarkPages:
             others_at_work=self._others_at_work,
         )
         benchmarks.ended.connect(self._send_waiting)
+        benchmarks.changed.connect(self._show_obstacle)
         page = BenchPage(benchmarks, results, self._models, self._loaded)
         page.closed.connect(self._close)
         weir.loader.changed.connect(page.show_models)
@@ -110,6 +117,10 @@ class BenchmarkPages:
     def _go_on(self) -> None:
         if self._benchmarks:
             self._benchmarks.go_on()
+
+    def _show_obstacle(self) -> None:
+        if endurance := self._weir.pages.endurance:
+            endurance.refresh()
 
     def _send_waiting(self) -> None:
         self._weir.window.banner.withdraw(NoticeAction.STOP_BENCHMARK)

@@ -77,7 +77,9 @@ class Pages:
         if self.endurance is None:
             from app.views.endurance_page import EndurancePage
 
-            self.endurance = EndurancePage(self._weir.endurance, lambda: self._weir.loader.info)
+            self.endurance = EndurancePage(
+                self._weir.endurance, lambda: self._weir.loader.info, self.benchmarks.obstacle
+            )
             self.endurance.closed.connect(self._close)
         self._show(self.endurance, "endurance")
 

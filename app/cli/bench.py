@@ -1,9 +1,9 @@
 """`weir bench`: models are measured case by case, the report comes on standard output.
 
 In: `BenchOptions`. Out: the report in the form that was asked for, progress and doubts on standard error, and
-an exit status: 0; 1 if a model or the engine failed; 2 for values that make no sense; 130 after Ctrl+C. What
-was measured until then is reported in any case. A second Ctrl+C ends at once. It knows nothing about how
-anything is measured.
+an exit status: 0; 1 if a model or the engine failed; 2 for values that make no sense; 130 after Ctrl+C. A
+model that fails ends nothing but itself. What was measured is reported in any case, and what is missing.
+A second Ctrl+C ends at once. It knows nothing about how anything is measured.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import io
 import queue
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from app.cli.bench_arguments import BenchOptions
@@ -20,10 +21,10 @@ from app.cli.bench_progress import BenchProgressBar
 from app.cli.chat import choose_model
 from app.cli.chat_session import EngineFactory
 from app.cli.interrupts import INTERRUPTED, first_interrupt_calls
-from app.data.bench_export import FORMATS, to_jsonl
+from app.data.bench_export import FORMATS, file_name, to_jsonl
 from app.data.bench_rating import Machine, learn, rated
 from app.data.bench_record import BenchRecord
-from app.data.bench_warnings import warnings
+from app.data.bench_warnings import missing, warnings
 from app.data.paths import bandwidth_path, calibrations_path
 from engine.errors import BadRequest, EngineGone, KnownError, ModelFileError
 from engine.models.model_facts import ModelFacts, read_facts
@@ -50,23 +51,39 @@ def run_bench(
 ) -> int:
     """Carry out the benchmark; returns the exit status. None takes the real engine and this machine."""
     progress = BenchProgressBar(sys.stderr or io.StringIO())
+    if sys.stdout is None:  # print would be silent
+        progress.note("Standard output is closed: there is nowhere to write the report.")
+        return 1
     report = _Report(options, progress)
-    status = 1
+    status = 0
     try:
         paths = options.models or (choose_model(None, progress.note),)
         machine = (read_machine or this_machine)()
         for path in paths:
-            status = _measure(options, path, report, machine, make_engine or _real_engine())
-            if status:
+            ended = _try(options, path, report, machine, make_engine or _real_engine())
+            status = status or ended
+            if ended == INTERRUPTED:
+                status = INTERRUPTED
                 break
-    except (BadRequest, ModelFileError, EngineGone) as error:
+    except ModelFileError as error:
         progress.note(str(error))
-        status = 2 if isinstance(error, BadRequest) else 1
+        status = 1
     except KeyboardInterrupt:
         status = INTERRUPTED
     progress.clear()
-    report.finish()
+    report.finish(len(options.cases) * max(1, len(options.models)))
     return status
+
+
+def _try(
+    options: BenchOptions, path: str, report: _Report, machine: Machine, make_engine: EngineFactory
+) -> int:
+    """Measure one model; returns the exit status. One that cannot be measured is told."""
+    try:
+        return _measure(options, path, report, machine, make_engine)
+    except (BadRequest, ModelFileError, EngineGone) as error:
+        report.note(str(error))
+        return 2 if isinstance(error, BadRequest) else 1
 
 
 class _Report:
@@ -76,11 +93,14 @@ class _Report:
         self._options = options
         self._progress = progress
         self._records: list[BenchRecord] = []
+        self._has_several_models = len(options.models) > 1
 
     def add(self, record: BenchRecord) -> None:
         """One more row, with what makes it doubtful on standard error."""
         self._records.append(record)
-        for sentence in warnings(record):
+        for sentence in warnings(
+            record, file_name(record.model_filename) if self._has_several_models else ""
+        ):
             self._progress.note(sentence)
         if self._options.output == "jsonl":
             self._progress.clear()
@@ -94,9 +114,15 @@ class _Report:
         """How far it is."""
         self._progress.show(event)
 
-    def finish(self) -> None:
-        """Write what is not written yet; nothing if nothing was measured."""
-        if self._records and self._options.output != "jsonl":
+    def finish(self, n_cases: int) -> None:
+        """Write what is not written yet, and say if that is not all of `n_cases`."""
+        sentence = missing(len(self._records), n_cases)
+        if sentence:
+            self._progress.note(sentence)
+        if sentence and self._records:
+            n_missing = n_cases - len(self._records)
+            self._records[-1] = replace(self._records[-1], aborted=True, missing_cases=n_missing)
+        if self._options.output != "jsonl":
             text = FORMATS[self._options.output](self._records, self._options.whole_paths)
             print(text, end="", file=sys.stdout, flush=True)
 

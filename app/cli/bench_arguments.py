@@ -8,18 +8,24 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
 from app.data.bench_columns import FORM_NAMES
+from engine.errors import BadRequest
 from engine.protocol import Bench, BenchCase, FlashAttention, KVType
 
 DESCRIPTION = (
     "Measures how fast models read prompts and write replies here, as llama-bench does, and beside it a "
-    "whole chat. Values separated by commas are measured one after the other. Ctrl+C keeps what was measured."
+    "whole chat. Values separated by commas, and ranges such as 16-64+16 or 16-128*2, are measured one after "
+    "the other. Ctrl+C keeps what was measured."
 )
 _FLASH = {"0": "off", "1": "on", "-1": "auto"}
+_KV_TYPES = ", ".join(KVType)
+_MOST_VALUES = 1000
+_RANGE = re.compile(r"([0-9]{1,10})-([0-9]{1,10})(?:([+*])([0-9]{1,10}))?")
 
 Value = TypeVar("Value")
 
@@ -44,13 +50,13 @@ def add_bench(bench: argparse.ArgumentParser) -> None:
     """Add the arguments to the subcommand's parser."""
     add = bench.add_argument
     add("models", nargs="*", metavar="MODEL", help="GGUF files; else the last one or the starter")
-    add("-p", "--n-prompt", type=_list(_count), default=[512], metavar="N,..", help="prompts (default 512)")
-    add("-n", "--n-gen", type=_list(_count), default=[128], metavar="N,..", help="replies (default 128)")
+    add("-p", "--n-prompt", type=_numbers(0), default=[512], metavar="N,..", help="prompts (default 512)")
+    add("-n", "--n-gen", type=_numbers(0), default=[128], metavar="N,..", help="replies (default 128)")
     add("-pg", type=_pair, action="append", default=[], metavar="P,N", help="a prompt, then a reply")
-    add("-d", "--n-depth", type=_list(_count), default=[0], metavar="N,..", help="tokens before (default 0)")
+    add("-d", "--n-depth", type=_numbers(0), default=[0], metavar="N,..", help="tokens before (default 0)")
     add("-r", "--repetitions", type=_positive, default=5, metavar="N", help="of each case (default 5)")
-    add("-t", "--threads", type=_list(_positive), default=[None], metavar="N,..", help="CPU threads")
-    add("-ngl", "--n-gpu-layers", type=_list(_layers), default=[-1], metavar="N,..", help="layers on the GPU")
+    add("-t", "--threads", type=_numbers(1), default=[None], metavar="N,..", help="CPU threads")
+    add("-ngl", "--n-gpu-layers", type=_numbers(-1), default=[-1], metavar="N,..", help="layers on the GPU")
     add(
         "-fa",
         "--flash-attn",
@@ -59,12 +65,24 @@ def add_bench(bench: argparse.ArgumentParser) -> None:
         metavar="0|1|auto",
         help="flash attention (default auto)",
     )
-    add("-ctk", "--cache-type-k", type=_list(_kv_type), default=[KVType.F16], metavar="T,..", help="of keys")
     add(
-        "-ctv", "--cache-type-v", type=_list(_kv_type), default=[KVType.F16], metavar="T,..", help="of values"
+        "-ctk",
+        "--cache-type-k",
+        type=_list(_kv_type),
+        default=[KVType.F16],
+        metavar="T,..",
+        help=f"of keys: {_KV_TYPES}",
     )
-    add("-b", "--batch-size", type=_list(_positive), default=[2048], metavar="N,..", help="(default 2048)")
-    add("-ub", "--ubatch-size", type=_list(_positive), default=[512], metavar="N,..", help="(default 512)")
+    add(
+        "-ctv",
+        "--cache-type-v",
+        type=_list(_kv_type),
+        default=[KVType.F16],
+        metavar="T,..",
+        help=f"of values: {_KV_TYPES}",
+    )
+    add("-b", "--batch-size", type=_numbers(1), default=[2048], metavar="N,..", help="(default 2048)")
+    add("-ub", "--ubatch-size", type=_numbers(1), default=[512], metavar="N,..", help="(default 512)")
     add("--no-warmup", action="store_true", help="measure from the first run on")
     add(
         "--no-chat",
@@ -77,6 +95,8 @@ def add_bench(bench: argparse.ArgumentParser) -> None:
 
 def bench_options(arguments: argparse.Namespace) -> BenchOptions:
     """The options of `weir bench`. Raises BadRequest for what cannot be measured."""
+    if not all(map(str.strip, arguments.models)):
+        raise BadRequest("A model's path is empty: name a GGUF file.")
     return BenchOptions(
         models=tuple(arguments.models),
         cases=tuple(_grid(arguments)),
@@ -128,17 +148,42 @@ def _grid(arguments: argparse.Namespace) -> Iterable[BenchCase]:
 
 
 def _list(read: Callable[[str], Value]) -> Callable[[str], list[Value]]:
-    def values(text: str) -> list[Value]:
-        return [read(part.strip()) for part in text.split(",")]
+    """Values between commas."""
+    return lambda text: [read(part.strip()) for part in text.split(",")]
 
-    values.__name__ = f"list of {read.__name__.strip('_').replace('_', ' ')}s"  # for argparse's message
-    return values
+
+def _numbers(least: int) -> Callable[[str], list[int]]:
+    """Numbers and ranges between commas."""
+    return lambda text: [
+        number for part in text.split(",") for number in (_range(part.strip()) or [_number(part, least)])
+    ]
+
+
+def _range(text: str) -> list[int] | None:
+    """The numbers of `first-last`, `first-last+step` or `first-last*factor`; None if it is no range."""
+    match = _RANGE.fullmatch(text)
+    if not match:
+        return None
+    number, last, step = int(match[1]), int(match[2]), int(match[4] or 1)
+    grows = step > 1 and number > 0 if match[3] == "*" else step > 0
+    numbers: list[int] = []
+    while grows and number <= last and len(numbers) <= _MOST_VALUES:
+        numbers.append(number)
+        number = number * step if match[3] == "*" else number + step
+    if not 0 < len(numbers) <= _MOST_VALUES:
+        raise argparse.ArgumentTypeError(
+            f"{text} is no range of 1 to {_MOST_VALUES:,} numbers, as 16-128*2 or 16-64+16 is"
+        )
+    return numbers
 
 
 def _number(text: str, least: int) -> int:
-    number = int(text)
+    try:
+        number = int(text)
+    except ValueError:
+        number = least - 1
     if number < least:
-        raise ValueError(text)
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of {least} or more")
     return number
 
 
@@ -150,22 +195,24 @@ def _positive(text: str) -> int:
     return _number(text, 1)
 
 
-def _layers(text: str) -> int:
-    return _number(text, -1)
-
-
 def _kv_type(text: str) -> KVType:
-    return KVType(text)
+    try:
+        return KVType(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no type of the cache: choose from {_KV_TYPES}"
+        ) from None
 
 
 def _flash(text: str) -> FlashAttention:
-    return FlashAttention(_FLASH.get(text, text))
+    try:
+        return FlashAttention(_FLASH.get(text, text))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not 0, 1 or auto") from None
 
 
 def _pair(text: str) -> tuple[int, int]:
-    n_prompt, n_gen = (_count(part.strip()) for part in text.split(","))
-    return n_prompt, n_gen
-
-
-_positive.__name__ = "positive number"
-_pair.__name__ = "pair of numbers"
+    parts = text.split(",")
+    if len(parts) != 2:
+        raise argparse.ArgumentTypeError(f"{text!r} is no pair of a prompt and a reply, as 512,128 is")
+    return _count(parts[0].strip()), _count(parts[1].strip())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
+from app.data.bench_names import encodable, undirected
 from engine.protocol import BenchCase, BenchProgress, LoadProgress
 
 _CELLS = 24
@@ -32,7 +33,7 @@ class BenchProgressBar:
     def note(self, sentence: str) -> None:
         """Write a sentence on a line of its own."""
         self.clear()
-        print(f"weir: {sentence}", file=self._err, flush=True)
+        print(f"weir: {undirected(encodable(sentence))}", file=self._err, flush=True)
 
     def clear(self) -> None:
         """Take the bar away."""

@@ -21,7 +21,7 @@ OWN_COLUMNS = (
     "bandwidth_measured_gbs", "bandwidth_used_pct", "predicted_ts", "compute_used_pct", "power_source",
     "other_load_pct", "weir_version", "median_ts", "min_ts", "max_ts", "limit_ts", "bandwidth_gbs",
     "prompt_ts", "decode_ts", "load_ms", "eviction_ms", "restore_ms", "reevaluation_ms", "n_restored",
-    "throttled", "aborted",
+    "throttled", "aborted", "missing_cases",
 )
 """Those that follow."""
 # fmt: on

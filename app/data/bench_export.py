@@ -16,12 +16,13 @@ from pathlib import Path, PureWindowsPath
 
 from app.data.bench_columns import COLUMNS
 from app.data.bench_markdown import to_markdown
+from app.data.bench_names import encodable
 from app.data.bench_record import BenchRecord, Columns
 from app.data.exported_file import write_text_atomically
-from app.data.message_text import clean_text
 
 # What spreadsheets take for the start of a formula: https://owasp.org/www-community/attacks/CSV_Injection
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+_FORMULA_STARTS = ("=", "+", "-", "@", "＝", "＋", "－", "＠")
+_BREAKS = ("\t", "\r", "\n")
 
 
 def exported(record: BenchRecord, whole_paths: bool = False) -> Columns:
@@ -29,7 +30,7 @@ def exported(record: BenchRecord, whole_paths: bool = False) -> Columns:
     columns = record.columns()
     if not whole_paths:
         columns["model_filename"] = file_name(record.model_filename)
-    return {name: clean_text(value) if isinstance(value, str) else value for name, value in columns.items()}
+    return {name: encodable(value) if isinstance(value, str) else value for name, value in columns.items()}
 
 
 def file_name(path: str) -> str:
@@ -89,6 +90,11 @@ def _cell(value: object) -> object:
         return int(value)
     if isinstance(value, list):
         return json.dumps(value, allow_nan=False)
-    if isinstance(value, str) and value.startswith(_FORMULA_STARTS):
+    if isinstance(value, str) and _is_formula(value):
         return "'" + value
     return value
+
+
+def _is_formula(text: str) -> bool:
+    # Some import with "trim blanks" on.
+    return text.startswith(_BREAKS) or text.lstrip().startswith(_FORMULA_STARTS)

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from app.data.bench_names import encodable, undirected
 from app.data.bench_record import BenchRecord
-from app.data.bench_warnings import warnings
+from app.data.bench_warnings import missing, warnings
 from app.data.message_text import one_line
 
 _MIB, _GIB = 2**20, 2**30
+_FLASH = {-1: "auto", 0: "off", 1: "on"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +34,44 @@ def to_markdown(records: Sequence[BenchRecord], names: Sequence[str]) -> str:
         return "Nothing was measured.\n"
     by_record = dict(zip(map(id, records), names, strict=True))
     columns = _columns(lambda record: by_record[id(record)])
-    lines = _table(records, [column for column in columns if column.is_shown(records)])
-    chats = [record for record in records if record.test_kind == "chat"]
+    lines = [_circumstances(records), ""]
+    lines += _table(records, [column for column in columns if column.is_shown(records)])
+    chats = list(filter(_is_chat, records))
     if chats:
         lines += ["", *_table(chats, _CHAT_COLUMNS)]
-    told = [sentence for record in records for sentence in warnings(record)]
+    told = _doubts(records, names)
     lines += ["", *(f"- {one_line(sentence)}" for sentence in told)] if told else []
     builds = {f"{record.build_commit} ({record.build_number})": None for record in records}
     lines += ["", f"build: {one_line(', '.join(builds))}"]
     return "\n".join(lines) + "\n"
+
+
+def _circumstances(records: Sequence[BenchRecord]) -> str:
+    """Where, when and how it was measured; all that differs is named."""
+    told = [
+        _each(records, lambda r: r.cpu_info),
+        _each(records, lambda r: r.gpu_info),
+        _each(records, lambda r: r.test_time[:10]),
+        f"fa {_each(records, lambda r: _FLASH.get(r.flash_attn, str(r.flash_attn)))}",
+        f"KV cache {_each(records, lambda r: f'{r.type_k}/{r.type_v}')}",
+        f"Weir {_each(records, lambda r: r.weir_version)}",
+    ]
+    return " · ".join(part for part in told if part)
+
+
+def _each(records: Sequence[BenchRecord], value: Callable[[BenchRecord], str]) -> str:
+    return undirected(one_line(", ".join(dict.fromkeys(map(value, records)))))
+
+
+def _doubts(records: Sequence[BenchRecord], names: Sequence[str]) -> list[str]:
+    several = len(set(names)) > 1
+    told = [
+        undirected(sentence)
+        for record, name in zip(records, names, strict=True)
+        for sentence in warnings(record, encodable(name) if several else "")
+    ]
+    sentence = missing(len(records), len(records) + sum(record.missing_cases for record in records))
+    return [*told, sentence] if sentence else told
 
 
 def _table(records: Sequence[BenchRecord], columns: Sequence[_Column]) -> list[str]:
@@ -67,7 +98,7 @@ def _zip(widths: Sequence[int], columns: Sequence[_Column]) -> list[tuple[int, _
 
 def _safe(text: str) -> str:
     """One line without a bar that would end the cell."""
-    return one_line(text).replace("|", "\\|")
+    return undirected(one_line(encodable(text))).replace("|", "\\|")
 
 
 # --- columns --------------------------------------------------------------------------------------
@@ -88,10 +119,10 @@ def _columns(file_of: Callable[[BenchRecord], str]) -> list[_Column]:
         _optional("type_v", lambda r: r.type_v, "f16"),
         _optional("fa", lambda r: str(r.flash_attn), "-1"),
         _Column("test", lambda r: r.test),
-        _Column("t/s", lambda r: f"{_number(r.avg_ts)} ± {_number(r.stddev_ts)}"),
-        _Column("median", lambda r: _number(r.median_ts)),
-        _Column("expected", lambda r: _number(r.predicted_ts), is_shown=_known(lambda r: r.predicted_ts)),
-        _Column("limit", lambda r: _number(r.limit_ts), is_shown=_known(lambda r: r.limit_ts)),
+        _Column("t/s", _speed),
+        _Column("median", lambda r: _number(r.decode_ts if _is_chat(r) else r.median_ts)),
+        _Column("expected", lambda r: _number(_expected(r)), is_shown=_known(_expected)),
+        _Column("limit", lambda r: _number(_limit(r)), is_shown=_known(_limit)),
     ]
 
 
@@ -118,6 +149,25 @@ def _vary(value: Callable[[BenchRecord], object]) -> Callable[[Sequence[BenchRec
 
 def _known(value: Callable[[BenchRecord], object]) -> Callable[[Sequence[BenchRecord]], bool]:
     return lambda records: any(value(record) is not None for record in records)
+
+
+def _is_chat(record: BenchRecord) -> bool:
+    return record.test_kind == "chat"
+
+
+def _speed(record: BenchRecord) -> str:
+    """Of a chat the reply's: prompt and reply together say nothing beside what a reply is expected to be."""
+    if _is_chat(record):
+        return _number(record.decode_ts)
+    return f"{_number(record.avg_ts)} ± {_number(record.stddev_ts)}"
+
+
+def _expected(record: BenchRecord) -> float | None:
+    return None if record.decode_rate is None else record.predicted_ts
+
+
+def _limit(record: BenchRecord) -> float | None:
+    return None if record.decode_rate is None else record.limit_ts
 
 
 def _size(n_bytes: int) -> str:

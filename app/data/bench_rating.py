@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.data.bench_record import BenchRecord
+from app.data.bench_warnings import MOST_OTHER_LOAD_PCT
 from engine.memory.calibration import CalibrationStore, expected_speed
 from engine.memory.hardware import Device, Hardware
 from engine.memory.memory_wall import compute_share, seconds_of
@@ -19,7 +20,6 @@ from engine.protocol import BenchCase, BenchKind, BenchResult, FlashAttention
 from engine.version import VERSION
 
 _FLASH_ATTENTION = {FlashAttention.AUTO: -1, FlashAttention.OFF: 0, FlashAttention.ON: 1}
-_MOST_LOAD_TO_LEARN_FROM = 50.0  # percent of a core that others took
 _FEWEST_TOKENS = 16
 
 
@@ -76,7 +76,7 @@ def rated(result: BenchResult, facts: ModelFacts, machine: Machine) -> BenchReco
         kv_bytes=result.kv_bytes,
         peak_rss_bytes=result.peak_rss_bytes,
         vram_bytes=result.vram_bytes,
-        bytes_per_token=work.bytes_read if work else None,
+        bytes_per_token=round(work.bytes_read) if work else None,
         bandwidth_gbs=device.bandwidth / 1e9 if device and device.bandwidth else None,
         predicted_ts=_predicted(work, facts, device, machine) if work else None,
         compute_used_pct=_compute_used(result, facts),
@@ -91,7 +91,7 @@ def rated(result: BenchResult, facts: ModelFacts, machine: Machine) -> BenchReco
 def learn(record: BenchRecord, result: BenchResult, facts: ModelFacts, machine: Machine) -> None:
     """Remember how fast tokens came, for what is expected later; of a quiet machine alone."""
     device, rate = machine.device(result.device), record.decode_rate
-    is_quiet = (record.other_load_pct or 0.0) <= _MOST_LOAD_TO_LEARN_FROM and not record.throttled
+    is_quiet = (record.other_load_pct or 0.0) <= MOST_OTHER_LOAD_PCT and not record.throttled
     if machine.calibrations is None or device is None or result.kind is not BenchKind.GENERATION:
         return
     if rate and is_quiet and record.n_gen >= _FEWEST_TOKENS:

@@ -28,7 +28,8 @@ class BenchRecord:
     that this alone would allow; `predicted_ts`: the one that was expected before. `compute_used_pct`:
     operations in percent of those of a matrix product on the same threads. `other_load_pct`: CPU time of
     other processes in percent of one core. `prompt_ts`, `decode_ts`: of a chat, reading and replying apart
-    (see `engine.protocol.WholePath`). `aborted`: not all repetitions were measured.
+    (see `engine.protocol.WholePath`). `aborted`: not all repetitions were measured,
+    or, in a report's last row, not all cases; `missing_cases`: there, how many were not.
     """
 
     # --- llama-bench's ---
@@ -86,7 +87,7 @@ class BenchRecord:
     kv_bytes: int | None = None
     peak_rss_bytes: int | None = None
     vram_bytes: int | None = None
-    bytes_per_token: float | None = None
+    bytes_per_token: int | None = None
     bandwidth_gbs: float | None = None
     predicted_ts: float | None = None
     compute_used_pct: float | None = None
@@ -94,6 +95,7 @@ class BenchRecord:
     other_load_pct: float | None = None
     throttled: bool | None = None
     aborted: bool = False
+    missing_cases: int = 0
     weir_version: str = ""
 
     # --- what follows from the samples ---

@@ -24,7 +24,7 @@ from app.data.set_aside import refuse_while_in_use, set_aside
 from engine.errors import KnownError
 
 _APPLICATION_ID = 0x57656262  # "Webb": tells these from the chats and from other programs' databases
-_VERSION = 1
+_VERSION = 2
 _FIELDS = tuple(field.name for field in fields(BenchRecord))
 
 
@@ -35,11 +35,15 @@ def bench_path() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """What all results of one run share; `begun_at` in seconds since 1970, `machine` in words."""
+    """What all results of one run share; `begun_at` in seconds since 1970, `machine` in words.
+
+    `n_cases`: how many were to be measured, 0 where that was not kept.
+    """
 
     id: str
     begun_at: float
     machine: str
+    n_cases: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +56,20 @@ class StoredResult:
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """A run with its results, in the order of measuring; `label` is the user's name for it, or empty."""
+    """A run with its results, in the order of measuring; `label` is the user's name for it, or empty.
+
+    `n_measured`: how many cases were measured to their end, also those whose results were deleted since.
+    """
 
     facts: RunFacts
     label: str
     results: tuple[StoredResult, ...]
+    n_measured: int = 0
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether it ended before all of its cases were measured."""
+        return self.n_measured < self.facts.n_cases
 
 
 class BenchStore:
@@ -73,18 +86,19 @@ class BenchStore:
         """All runs that have results, the newest first; results that cannot be read are passed over."""
         with self._used() as connection:
             rows = connection.execute(
-                "SELECT runs.id, begun_at, machine, label, results.id, record FROM runs"
+                "SELECT runs.id, begun_at, machine, n_cases, label, n_measured, results.id, record FROM runs"
                 " JOIN results ON run_id = runs.id ORDER BY begun_at DESC, runs.id, results.id"
             ).fetchall()
-        heads: dict[str, tuple[RunFacts, str]] = {}
+        heads: dict[str, tuple[RunFacts, str, int]] = {}
         results: dict[str, list[StoredResult]] = {}
-        for run_id, begun_at, machine, label, result_id, text in rows:
+        for run_id, begun_at, machine, n_cases, label, n_measured, result_id, text in rows:
             with contextlib.suppress(ValueError):
                 result = StoredResult(result_id, BenchRecord.from_columns(json.loads(text)))
-                heads[run_id] = (RunFacts(run_id, begun_at, machine), label)
+                heads[run_id] = (RunFacts(run_id, begun_at, machine, n_cases), label, n_measured)
                 results.setdefault(run_id, []).append(result)
         return tuple(
-            StoredRun(facts, label, tuple(results[run_id])) for run_id, (facts, label) in heads.items()
+            StoredRun(facts, label, tuple(results[run_id]), n_measured)
+            for run_id, (facts, label, n_measured) in heads.items()
         )
 
     def add(self, run: RunFacts, record: BenchRecord) -> StoredResult:
@@ -93,8 +107,12 @@ class BenchStore:
         text = json.dumps({name: columns[name] for name in _FIELDS}, allow_nan=False)
         with self._used() as connection, transaction(connection):
             connection.execute(
-                "INSERT OR IGNORE INTO runs (id, begun_at, machine) VALUES (?, ?, ?)",
-                (run.id, run.begun_at, run.machine),
+                "INSERT OR IGNORE INTO runs (id, begun_at, machine, n_cases) VALUES (?, ?, ?, ?)",
+                (run.id, run.begun_at, run.machine, run.n_cases),
+            )
+            # Counted as it grows: a run that dies is known as a stopped one too.
+            connection.execute(
+                "UPDATE runs SET n_measured = n_measured + ? WHERE id = ?", (not record.aborted, run.id)
             )
             cursor = connection.execute(
                 "INSERT INTO results (run_id, record) VALUES (?, ?) RETURNING id", (run.id, text)
@@ -178,12 +196,21 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA foreign_keys = ON")
         if pragma(connection, "user_version") < _VERSION:
             with transaction(connection):
-                _make_tables(connection)
+                _bring_up_to_date(connection)
         on_error.pop_all()
     return connection
 
 
+def _bring_up_to_date(connection: sqlite3.Connection) -> None:
+    if pragma(connection, "user_version") < 1:
+        _make_tables(connection)
+    for column in ("n_cases", "n_measured"):
+        connection.execute(f"ALTER TABLE runs ADD COLUMN {column} INTEGER NOT NULL DEFAULT 0")
+    connection.execute(f"PRAGMA user_version = {_VERSION}")
+
+
 def _make_tables(connection: sqlite3.Connection) -> None:
+    """Those of the first version."""
     connection.execute(
         "CREATE TABLE runs (id TEXT PRIMARY KEY, begun_at REAL NOT NULL, machine TEXT NOT NULL,"
         " label TEXT NOT NULL DEFAULT '')"
@@ -194,7 +221,6 @@ def _make_tables(connection: sqlite3.Connection) -> None:
     )
     connection.execute("CREATE INDEX results_of_run ON results (run_id)")
     connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-    connection.execute(f"PRAGMA user_version = {_VERSION}")
 
 
 @contextmanager

@@ -35,6 +35,7 @@ class BenchResults(QObject):
         super().__init__(parent)
         self._store = store
         self._runs: tuple[StoredRun, ...] = ()
+        self._growing = ""
 
     @property
     def runs(self) -> tuple[StoredRun, ...]:
@@ -46,7 +47,8 @@ class BenchResults(QObject):
         self._do(lambda: None)
 
     def add(self, run: RunFacts, record: BenchRecord) -> None:
-        """Keep a result of `run`, the newest of all."""
+        """Keep a result of `run`, the newest of all, which is measured until `end_run`."""
+        self._growing = run.id
         try:
             result = self._store.add(run, record)
         except KnownError as error:
@@ -56,6 +58,11 @@ class BenchResults(QObject):
         mine = next((other for other in self._runs if other.facts.id == run.id), StoredRun(run, "", ()))
         others = tuple(other for other in self._runs if other.facts.id != run.id)
         self._show((replace(mine, results=(*mine.results, result)), *others))
+
+    def end_run(self) -> None:
+        """Nothing is measured any more: from now on a run that is not whole is a stopped one."""
+        self._growing = ""
+        self._do(lambda: None)
 
     def delete(self, result_ids: Sequence[int]) -> None:
         """Delete these results for good."""
@@ -80,6 +87,10 @@ class BenchResults(QObject):
         if self._store.notice:
             self.failed.emit(self._store.notice)
             self._store.notice = None
+        runs = tuple(
+            replace(run, n_measured=run.facts.n_cases) if run.facts.id == self._growing else run
+            for run in runs
+        )
         if runs != self._runs:
             self._runs = runs
             self.changed.emit(runs)

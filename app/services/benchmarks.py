@@ -12,6 +12,7 @@ import contextlib
 import time
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
@@ -126,7 +127,9 @@ class Benchmarks(QObject):
             self.problems.append(BenchProblem(str(error)))
         self.n_models = len(self._waiting)
         self._is_begun = self.running
-        self._run = RunFacts(uuid.uuid4().hex, time.time(), "")
+        self._run = RunFacts(
+            uuid.uuid4().hex, time.time(), "", sum(len(command.cases) for command in self._waiting)
+        )
         self.go_on()
         self.changed.emit()
 
@@ -220,7 +223,7 @@ class Benchmarks(QObject):
         record = rated(result, self._known.facts, machine)
         learn(record, result, self._known.facts, machine)
         self.records.append(record)
-        run = self._run = RunFacts(self._run.id, self._run.begun_at, describe_machine(result.machine))
+        run = self._run = replace(self._run, machine=describe_machine(result.machine))
         self._results.add(run, record)
         known = {problem.message for problem in self.problems}
         self.problems += [BenchProblem(sentence) for sentence in result.notices if sentence not in known]
@@ -247,6 +250,8 @@ class Benchmarks(QObject):
         self.go_on()
         if self._is_begun and not self.running:
             self._is_begun = False
+            if self.records:
+                self._results.end_run()
             self._bring_back()
             self.ended.emit()
         self.changed.emit()

@@ -1,6 +1,7 @@
 """The chosen results compared: a table, plots, and what takes them away.
 
-Records go in. pyqtgraph is imported when the first results are compared. Knows nothing about runs.
+Records go in with the names of their runs. pyqtgraph is imported when the first results are compared. Knows
+nothing about how they were measured.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from app.data.bench_record import BenchRecord
+from app.views.bench_compared import Compared
 from app.views.bench_export_row import BenchExportRow
 from app.views.bench_table import BenchTable
 from app.views.leading_label import LeadingLabel
@@ -42,20 +43,20 @@ class BenchComparison(QWidget):
             self._column.addWidget(widget)
         self.hide()
 
-    def show_records(self, records: Sequence[BenchRecord]) -> None:
-        """Compare `records`, the first of them where there are many."""
-        shown = records[:MOST_COMPARED]
-        self.exports.offer(records)
-        self.table.show_records(shown)
+    def show_results(self, chosen: Sequence[Compared]) -> None:
+        """Compare `chosen`; where there are many, columns and bars are of the first of them."""
+        shown = chosen[:MOST_COMPARED]
+        self.exports.offer([one.record for one in chosen])
+        self.table.show_results(shown)
         self.remark.setText(
-            self.tr("The first {0} of {1} chosen results are shown; all are exported.").format(
-                MOST_COMPARED, f"{len(records):,}"
-            )
+            self.tr(
+                "Columns and bars are of the first {0} of {1} chosen results; lines and exports have all."
+            ).format(MOST_COMPARED, f"{len(chosen):,}")
         )
-        self.remark.setVisible(len(records) > MOST_COMPARED)
+        self.remark.setVisible(len(chosen) > MOST_COMPARED)
         if shown:
-            self._plot().show_records(shown)
-        self.setVisible(bool(records))
+            self._plot().show_results(chosen, MOST_COMPARED)
+        self.setVisible(bool(chosen))
 
     def _plot(self) -> BenchPlot:
         if self.plot is None:

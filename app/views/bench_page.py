@@ -23,15 +23,16 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.data.bench_record import BenchRecord
 from app.data.bench_store import StoredResult, StoredRun
 from app.services.bench_results import BenchResults
 from app.services.benchmarks import Benchmarks
-from app.views import bench_words, number_format
+from app.views import number_format
 from app.views.announcing import announce
 from app.views.bench_choices_form import BenchChoicesForm, Model
+from app.views.bench_compared import compared
 from app.views.bench_comparison import BenchComparison
-from app.views.bench_live import BarRow, BenchLive
+from app.views.bench_live import BenchLive
+from app.views.bench_live_rows import live_rows
 from app.views.bench_results_view import BenchResultsView
 from app.views.leading_label import LeadingLabel
 from app.views.page_column import page_column
@@ -96,7 +97,7 @@ class BenchPage(QScrollArea):
         self._show_run_button()
         self.progress_text.setText(self._progress())
         self._show_bar()
-        self.live.show_rows(self._live_rows() if running else ())
+        self.live.show_rows(live_rows(self._benchmarks.records, self._benchmarks.progress) if running else ())
         self.live.setVisible(running and bool(self.live.rows))
         self._show_questions()
         self.hint.setVisible(not running and not self._results.runs)
@@ -154,14 +155,6 @@ class BenchPage(QScrollArea):
     def _name(self, path: str) -> str:
         return dict(self._models()).get(path, path.rpartition("/")[2].removesuffix(".gguf"))
 
-    def _live_rows(self) -> tuple[BarRow, ...]:
-        records, progress = self._benchmarks.records, self._benchmarks.progress
-        rows = [_bar(name, record) for name, record in zip(bench_words.labels(records), records, strict=True)]
-        if progress:
-            text = self.tr("{0} of {1}").format(progress.index + 1, progress.n_cases)
-            rows.append(BarRow(_case_name(progress), text))
-        return tuple(rows)
-
     def _show_questions(self) -> None:
         benchmarks = self._benchmarks
         if benchmarks.asks_to_unload and self.question.isHidden():
@@ -193,7 +186,7 @@ class BenchPage(QScrollArea):
             announce(self, self.tr("The benchmark is done: {0} results.").format(n_new))
 
     def _compare(self, chosen: Sequence[StoredResult]) -> None:
-        self.comparison.show_records([result.record for result in chosen])
+        self.comparison.show_results(compared(chosen, self._results.runs))
 
     # --- wishes -----------------------------------------------------------------------------------
 
@@ -269,24 +262,3 @@ class BenchPage(QScrollArea):
         self.bar.setTextVisible(False)
         self.bar.setAccessibleName(self.tr("How much of this model is measured"))
         self.setFocusProxy(self.run)
-
-
-def _bar(name: str, record: BenchRecord) -> BarRow:
-    is_chat = record.test_kind == "chat"
-    value = bench_words.speed_of(record)
-    return BarRow(
-        name,
-        number_format.rate(value),
-        "decode" if record.decode_rate is not None else "prompt",
-        value,
-        None if is_chat else record.min_ts,
-        None if is_chat else record.max_ts,
-    )
-
-
-def _case_name(progress: BenchProgress) -> str:
-    """As the results will be called."""
-    case = progress.case
-    parts = [f"{name}{n}" for name, n in (("pp", case.n_prompt), ("tg", case.n_gen)) if n]
-    chat = "chat " if case.is_chat else ""
-    return chat + "+".join(parts) + (f" @ d{case.n_depth}" if case.n_depth else "")

@@ -1,14 +1,14 @@
 """Benchmarks beside each other as plots: bars with their spread, speed against depth, the memory's limit.
 
-Records go in; a widget draws them in the theme's colours and gives itself as PNG or SVG. Plots that would
-have nothing to show are left out. Importing this module brings pyqtgraph and numpy: not before something
-is compared. Knows nothing about engines or files.
+Chosen results go in; a widget draws them in the theme's colours, under the names of models and machine, and
+gives itself as PNG or SVG. Plots that would have nothing to show are left out. Importing this module brings
+pyqtgraph and numpy: not before something is compared. Knows nothing about engines or files.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import pyqtgraph
@@ -16,9 +16,10 @@ from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtGui import QColor, QPen
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from app.data.bench_record import BenchRecord
 from app.views import bench_words, plot_picture
 from app.views.axis_ticks import linear_ticks
+from app.views.bench_bars import Bar, Curve, decode_bars, depth_curves, in_words, limit_bars, prompt_bars
+from app.views.bench_compared import Compared
 from app.views.tokens import UNIT, current_tokens
 
 _BAR = 0.62
@@ -26,7 +27,10 @@ _BAR_HEIGHT = UNIT * 3
 _AXIS_HEIGHT = UNIT * 8
 _CURVES_HEIGHT = UNIT * 30
 _GAP = UNIT * 2
-_MOST_CHARACTERS = 32
+_TITLE_LINE = UNIT * 3
+_LEGEND_LINE = UNIT * 3
+_LONGEST_TITLE = 72
+_MOST_CHARACTERS = 44
 # Colour is never the only difference.
 _STYLES = (
     ("accent", "o", Qt.PenStyle.SolidLine),
@@ -37,39 +41,21 @@ _STYLES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """One bar: its length, the slowest and the fastest repetition, what was expected, and the limit."""
-
-    name: str
-    value: float
-    low: float | None = None
-    high: float | None = None
-    expected: float | None = None
-    limit: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """Tokens a second at each depth."""
-
-    name: str
-    points: tuple[tuple[int, float], ...]
-
-
 class BenchPlot(QWidget):
     """One plot below the other."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._records: Sequence[BenchRecord] = ()
+        self._chosen: Sequence[Compared] = ()
+        self._most_bars: int | None = None
         self.view: Any = pyqtgraph.GraphicsLayoutWidget()
         self.view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.plots: list[Any] = []
+        self.title = ""
         self._names_width = 0
         self._redraw = QTimer(self)
         self._redraw.setSingleShot(True)
-        self._redraw.timeout.connect(lambda: self.show_records(self._records))
+        self._redraw.timeout.connect(lambda: self.show_results(self._chosen, self._most_bars))
         self.view.ci.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         self.view.ci.layout.setVerticalSpacing(_GAP)
         column = QVBoxLayout(self)
@@ -79,14 +65,15 @@ class BenchPlot(QWidget):
         self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         self.setAccessibleName(self.tr("Plots of the chosen results"))
 
-    def show_records(self, records: Sequence[BenchRecord]) -> None:
-        """Draw `records` in place of what was drawn."""
-        self._records = records
+    def show_results(self, chosen: Sequence[Compared], most_bars: int | None = None) -> None:
+        """Draw `chosen` in place of what was drawn: the lines of all, bars of the first `most_bars`."""
+        self._chosen, self._most_bars = chosen, most_bars
+        shown = chosen[:most_bars]
         self.view.clear()
         self.plots = []
         self.view.setBackground(current_tokens().surface)
-        height = 0
-        prompts, decodes, limits = prompt_bars(records), decode_bars(records), limit_bars(records)
+        height = self._add_title(chosen)
+        prompts, decodes, limits = prompt_bars(shown), decode_bars(shown), limit_bars(shown)
         # The bars of all plots begin below each other.
         widths = [
             self.fontMetrics().horizontalAdvance(_short(bar.name)) for bar in (*prompts, *decodes, *limits)
@@ -96,13 +83,13 @@ class BenchPlot(QWidget):
             height += self._add_bars(prompts, self.tr("Reading a prompt, tokens a second"))
         if decodes:
             height += self._add_bars(decodes, self.tr("Writing, tokens a second"))
-        if curves := depth_curves(records):
+        if curves := depth_curves(chosen):
             height += self._add_curves(curves)
         if limits:
             title = self.tr("% of the memory's limit; line: expected")
             height += self._add_bars(limits, title)
         self.setFixedHeight(height + len(self.plots) * _GAP + UNIT * 3)
-        self.setAccessibleDescription(_in_words(records))
+        self.setAccessibleDescription(in_words(chosen))
 
     def png(self) -> bytes:
         """The picture, at twice the size that it has on the screen."""
@@ -110,7 +97,7 @@ class BenchPlot(QWidget):
 
     def svg(self) -> bytes:
         """The picture as lines and text."""
-        return plot_picture.svg(self.view, self.tr("Benchmarks"))
+        return plot_picture.svg(self.view, self.tr("Benchmarks: {0}").format(self.title))
 
     def changeEvent(self, event: QEvent) -> None:
         """Another theme: other colours."""
@@ -121,11 +108,24 @@ class BenchPlot(QWidget):
 
     # --- drawing ----------------------------------------------------------------------------------
 
+    def _add_title(self, chosen: Sequence[Compared]) -> int:
+        """Which models and which machine: a picture is seen without the page around it."""
+        tokens = current_tokens()
+        self.title = " · ".join(dict.fromkeys(bench_words.model_of(one.record) for one in chosen))
+        machines = dict.fromkeys(one.record.gpu_info or one.record.cpu_info for one in chosen)
+        models = escape(_short(self.tr("Benchmarks: {0}").format(self.title), _LONGEST_TITLE))
+        machine = escape(_short(" · ".join(machines), _LONGEST_TITLE))
+        lines = f"{models}<br><span style='color: {tokens.muted}'>{machine}</span>"
+        self.view.addLabel(lines, 0, 0, justify="left", color=tokens.text)
+        self.view.ci.layout.setRowFixedHeight(0, 2 * _TITLE_LINE)
+        return 2 * _TITLE_LINE + _GAP
+
     def _add_plot(self, height: int, title: str) -> Any:
         tokens = current_tokens()
-        plot = self.view.addPlot(len(self.plots), 0)
+        row = len(self.plots) + 1  # below the title
+        plot = self.view.addPlot(row, 0)
         plot.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
-        self.view.ci.layout.setRowFixedHeight(len(self.plots), height)
+        self.view.ci.layout.setRowFixedHeight(row, height)
         self.plots.append(plot)
         plot.setMouseEnabled(x=False, y=False)
         plot.setMenuEnabled(False)
@@ -165,101 +165,45 @@ class BenchPlot(QWidget):
         axis.setTicks([[*enumerate(names)]])
 
     def _add_curves(self, curves: Sequence[Curve]) -> int:
-        plot, tokens = (
-            self._add_plot(_CURVES_HEIGHT, self.tr("Tokens in the context before")),
-            current_tokens(),
-        )
+        legend_height = len(curves) * _LEGEND_LINE + UNIT * 2
+        height, tokens = _CURVES_HEIGHT + legend_height, current_tokens()
+        plot = self._add_plot(height, self.tr("Tokens in the context before"))
         plot.showGrid(x=False, y=True, alpha=0.6)
         plot.getAxis("left").setLabel(self.tr("Tokens a second"), color=tokens.muted)
-        legend = plot.addLegend(offset=(-UNIT, UNIT), labelTextColor=tokens.text)
-        for curve, (token, symbol, line) in zip(curves, _STYLES, strict=False):
-            colour = QColor(getattr(tokens, token))
-            xs, ys = zip(*curve.points, strict=True)
-            pen = QPen(colour, 2, line)
-            pen.setCosmetic(True)
-            plot.plot(
-                xs,
-                ys,
-                pen=pen,
-                symbol=symbol,
-                symbolSize=8,
-                symbolBrush=colour,
-                symbolPen=QPen(Qt.PenStyle.NoPen),
-                antialias=True,
-                useCache=False,
-                name=_short(curve.name),
-            )
-        legend.setVisible(len(curves) > 1)
-        shown = [point for curve in curves[: len(_STYLES)] for point in curve.points]
-        widest, top = max(x for x, _ in shown) or 1, max(y for _, y in shown) * 1.15
+        plot.addLegend(offset=(-UNIT, UNIT), labelTextColor=tokens.text, verSpacing=0)
+        for number, curve in enumerate(curves):
+            _draw_curve(plot, number, curve)
+        shown = [point for curve in curves for point in curve.points]
+        # The legend lies above all points, not on them.
+        above = 1 + legend_height / (_CURVES_HEIGHT - _AXIS_HEIGHT)
+        widest, top = max(x for x, _ in shown) or 1, max(y for _, y in shown) * 1.05 * above
         plot.setXRange(0, widest, padding=0.03)
         plot.setYRange(0, top, padding=0)
         plot.getAxis("bottom").setTicks([linear_ticks(0, widest)])
         plot.getAxis("left").setTicks([linear_ticks(0.0, top)])
-        return _CURVES_HEIGHT
+        return height
 
 
-# --- what is drawn ----------------------------------------------------------------------------------
-
-
-def prompt_bars(records: Sequence[BenchRecord]) -> list[Bar]:
-    """Whatever reads a prompt and is no chat."""
-    return _bars([r for r in records if r.n_prompt and r.test_kind != "chat"])
-
-
-def decode_bars(records: Sequence[BenchRecord]) -> list[Bar]:
-    """Whatever writes tokens alone, and the replies of chats."""
-    return _bars([r for r in records if r.decode_rate is not None])
-
-
-def limit_bars(records: Sequence[BenchRecord]) -> list[Bar]:
-    """What was reached, in percent of what the memory allows."""
-    known = [(r, r.decode_rate, r.limit_ts) for r in records]
-    rated = [(r, rate, limit) for r, rate, limit in known if rate is not None and limit]
-    names = bench_words.labels([record for record, _, _ in rated])
-    return [
-        Bar(
-            name,
-            100 * rate / limit,
-            expected=None if record.predicted_ts is None else 100 * record.predicted_ts / limit,
-            limit=100.0,
-        )
-        for name, (record, rate, limit) in zip(names, rated, strict=True)
-    ]
-
-
-def depth_curves(records: Sequence[BenchRecord]) -> list[Curve]:
-    """Of each model and setting that was measured at two depths or more, how fast it writes there."""
-    series: dict[tuple[str, str, str], dict[int, float]] = {}
-    for record in records:
-        rate = record.decode_rate
-        if rate is not None:
-            kind = "chat" if record.test_kind == "chat" else f"tg{record.n_gen}"
-            key = (bench_words.model_of(record), kind, bench_words.settings(record))
-            series.setdefault(key, {})[record.n_depth] = rate
-    several = {key: points for key, points in series.items() if len(points) > 1}
-    varying = [place for place in range(3) if len({key[place] for key in several}) > 1] or [0]
-    return [
-        Curve(" · ".join(key[place] for place in varying), tuple(sorted(points.items())))
-        for key, points in several.items()
-    ]
-
-
-def _bars(records: Sequence[BenchRecord]) -> list[Bar]:
-    bars = []
-    for name, record in zip(bench_words.labels(records), records, strict=True):
-        value = bench_words.speed_of(record)
-        if value is not None:
-            is_chat = record.test_kind == "chat"  # its samples are of the whole question and answer
-            spread = (None, None) if is_chat else (record.min_ts, record.max_ts)
-            bars.append(Bar(name, value, *spread))
-    return bars
-
-
-def _in_words(records: Sequence[BenchRecord]) -> str:
-    values = (bench_words.number(bench_words.speed_of(record)) for record in records)
-    return "; ".join(
-        f"{name}: {value}" for name, value in zip(bench_words.labels(records), values, strict=True)
+def _draw_curve(plot: Any, number: int, curve: Curve) -> None:
+    """No two of the first 25 look alike."""
+    turn = number // len(_STYLES)
+    token, symbol, _ = _STYLES[number % len(_STYLES)]
+    line = _STYLES[(number + turn) % len(_STYLES)][2]
+    colour = QColor(getattr(current_tokens(), token))
+    pen = QPen(colour, 2, line)
+    pen.setCosmetic(True)
+    xs, ys = zip(*curve.points, strict=True)
+    plot.plot(
+        xs,
+        ys,
+        pen=pen,
+        symbol=symbol,
+        symbolSize=8,
+        symbolBrush=colour,
+        symbolPen=QPen(Qt.PenStyle.NoPen),
+        antialias=True,
+        useCache=False,
+        name=_short(curve.name, _LONGEST_TITLE),
     )
 
 
@@ -290,8 +234,8 @@ def _mark(plot: Any, row: int, bar: Bar) -> None:
     plot.addItem(value)
 
 
-def _short(name: str) -> str:
-    if len(name) <= _MOST_CHARACTERS:
+def _short(name: str, most: int = _MOST_CHARACTERS) -> str:
+    if len(name) <= most:
         return name
-    half = _MOST_CHARACTERS // 2
+    half = most // 2
     return f"{name[:half]}\N{HORIZONTAL ELLIPSIS}{name[-half + 1 :]}"

@@ -25,6 +25,7 @@ from app.data.bench_store import StoredResult, StoredRun
 from app.item_models.bench_item_model import RESULT_ROLE, RUN_ROLE, BenchItemModel, Wording
 from app.services.bench_results import BenchResults
 from app.views import bench_words
+from app.views.bench_compared import run_title
 from app.views.isolating_delegate import IsolatingDelegate
 from app.views.leading_label import LeadingLabel
 from app.views.question_line import QuestionLine
@@ -69,7 +70,7 @@ class BenchResultsView(QWidget):
             bench_words.cell,
             bench_words.key,
             bench_words.all_in_words,
-            bench_words.run_title,
+            lambda run: run_title(run, results.runs),
             bench_words.NUMBERS,
         )
         self.models = BenchItemModel(wording, self)
@@ -127,15 +128,23 @@ class BenchResultsView(QWidget):
 
     def _show_buttons(self) -> None:
         self.none.setEnabled(bool(self.models.chosen()))
-        self.name.setEnabled(self.tree.currentIndex().isValid())
+        self.name.setEnabled(self._to_name().isValid())
         self.delete.setEnabled(bool(self._to_delete()))
 
     def _name(self) -> None:
-        index = self.tree.currentIndex()
-        run = index.parent() if index.parent().isValid() else index
+        run = self._to_name()
         self.tree.setFocus()
-        self.tree.setCurrentIndex(run.siblingAtColumn(0))
-        self.tree.edit(run.siblingAtColumn(0))
+        self.tree.setCurrentIndex(run)
+        self.tree.edit(run)
+
+    def _to_name(self) -> QModelIndex:
+        """The run of what is chosen, or else of the row with the focus; invalid if it is not one run."""
+        chosen = {result.id for result in self.models.chosen()}
+        if not chosen:
+            index = self.tree.currentIndex()
+            return (index.parent() if index.parent().isValid() else index).siblingAtColumn(0)
+        runs = [run for run in self._results.runs if chosen & {result.id for result in run.results}]
+        return self.models.run_index(runs[0].facts.id) if len(runs) == 1 else QModelIndex()
 
     def _to_delete(self) -> list[StoredResult]:
         """What is chosen, or else the row that the focus is on."""
@@ -205,7 +214,9 @@ class BenchResultsView(QWidget):
             tree.setColumnWidth(column, width)
         for button in (self.none, self.name, self.delete):
             button.setObjectName("formButton")
-        self.name.setToolTip(self.tr("Give the run a name of your own (F2)"))
+        self.name.setToolTip(
+            self.tr("Name the run of what is chosen, or else that of the row with the focus (F2)")
+        )
         self.delete.setToolTip(self.tr("Delete what is chosen, or else the row with the focus"))
 
     def _arrange(self) -> None:

@@ -1,26 +1,46 @@
-"""Chosen benchmarks side by side: a column a result, a row a figure.
+"""Chosen benchmarks side by side: a column a result, a row a figure; of two, how much they differ.
 
-Records go in; what was not measured reads "n/a", and rows that say nothing of any of them are left out.
-Knows nothing about runs.
+Records go in with the names of their runs; what was not measured reads "n/a", and rows that say nothing of
+any of them are left out. Knows nothing about how they were measured.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
 
 from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableWidget, QTableWidgetItem, QWidget
 
 from app.data.bench_record import BenchRecord
 from app.views import bench_words, number_format
+from app.views.bench_compared import Compared
 from app.views.isolating_delegate import IsolatingDelegate
 from app.views.number_format import NOT_AVAILABLE
 from app.views.tokens import UNIT
 
-Figure = tuple[str, Callable[[BenchRecord], str]]
+T = TypeVar("T", int, float)
 
 _LEAST_COLUMN = UNIT * 16
 _TRAILING = Qt.AlignmentFlag.AlignTrailing | Qt.AlignmentFlag.AlignVCenter
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A row: its title, how a record reads there, and the number behind that where there is one."""
+
+    title: str
+    cell: Callable[[BenchRecord], str]
+    value: Callable[[BenchRecord], float | None] | None = None
+
+    def difference(self, records: Sequence[BenchRecord]) -> str:
+        """The second of two against the first, in percent."""
+        if self.value is None:
+            return ""
+        first, second = (self.value(record) for record in records)
+        return NOT_AVAILABLE if not first or second is None else f"{100 * (second / first - 1):+,.1f} %"
 
 
 class BenchTable(QTableWidget):
@@ -33,23 +53,19 @@ class BenchTable(QTableWidget):
         self.setItemDelegate(IsolatingDelegate(self))
         self._make_quiet()
 
-    def show_records(self, records: Sequence[BenchRecord]) -> None:
-        """Show `records` in place of what was shown."""
-        figures = [
-            (title, [cell(record) for record in records], title in _always()) for title, cell in _figures()
-        ]
-        shown = [
-            (title, cells)
-            for title, cells, always in figures
-            if always or any(cell not in (NOT_AVAILABLE, "") for cell in cells)
-        ]
+    def show_results(self, chosen: Sequence[Compared]) -> None:
+        """Show `chosen` in place of what was shown."""
+        shown = _rows([one.record for one in chosen])
+        heads = [(_head(one), f"{bench_words.model_of(one.record)}, {one.run}") for one in chosen]
+        if len(chosen) == 2:
+            heads.append((self.tr("Second\nagainst first"), self.tr("How much more the second is, or less")))
         self.clear()
         self.setRowCount(len(shown))
-        self.setColumnCount(len(records))
+        self.setColumnCount(len(heads))
         self.setVerticalHeaderLabels([title for title, _ in shown])
-        for column, record in enumerate(records):
-            header = QTableWidgetItem(record.test)
-            header.setToolTip(bench_words.model_of(record))
+        for column, (text, tip) in enumerate(heads):
+            header = QTableWidgetItem(text)
+            header.setToolTip(tip)
             header.setTextAlignment(_TRAILING)
             self.setHorizontalHeaderItem(column, header)
         for row, (_, cells) in enumerate(shown):
@@ -58,8 +74,17 @@ class BenchTable(QTableWidget):
                 item.setToolTip(text)
                 item.setTextAlignment(_TRAILING)
                 self.setItem(row, column, item)
+        self._keep_heads_whole([line for text, _ in heads for line in text.split("\n")])
         self.resizeRowsToContents()
         self._fit()
+
+    def _keep_heads_whole(self, lines: Sequence[str]) -> None:
+        header = self.horizontalHeader()
+        header.ensurePolished()
+        font = header.font()
+        font.setBold(True)
+        widest = max((QFontMetrics(font).horizontalAdvance(line) for line in lines), default=0)
+        header.setMinimumSectionSize(max(_LEAST_COLUMN, widest + UNIT * 2))
 
     def _fit(self) -> None:
         bar = self.horizontalScrollBar().sizeHint().height()
@@ -83,8 +108,22 @@ class BenchTable(QTableWidget):
         for header in (self.horizontalHeader(), self.verticalHeader()):
             header.setHighlightSections(False)
             header.setSectionsClickable(False)
-        self.horizontalHeader().setMinimumSectionSize(_LEAST_COLUMN)
         self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+
+
+def _head(one: Compared) -> str:
+    test = one.record.test.replace(" @ ", "\n@ ")
+    return "\n".join(part for part in (test, one.run) if part)
+
+
+def _rows(records: Sequence[BenchRecord]) -> list[tuple[str, list[str]]]:
+    """Title and cells of the rows that say something, of two records with their difference."""
+    rows = []
+    for figure in _figures():
+        cells = [figure.cell(record) for record in records]
+        if figure.title in _always() or any(cell not in (NOT_AVAILABLE, "") for cell in cells):
+            rows.append((figure.title, cells + ([figure.difference(records)] if len(records) == 2 else [])))
+    return rows
 
 
 def _always() -> tuple[str, ...]:
@@ -92,30 +131,41 @@ def _always() -> tuple[str, ...]:
 
 
 def _figures() -> tuple[Figure, ...]:
-    rate, milliseconds, size = number_format.rate, number_format.seconds, number_format.size
+    rate, seconds, size = number_format.rate, number_format.seconds, number_format.size
     return (
-        (_tr("Model"), bench_words.model_of),
-        (_tr("Settings"), bench_words.settings),
-        (_tr("Median"), lambda r: rate(bench_words.speed_of(r))),
-        (_tr("Mean"), lambda r: rate(None if r.test_kind == "chat" else r.avg_ts)),
-        (_tr("Spread"), bench_words.spread),
-        (_tr("Slowest, fastest"), _range),
-        (_tr("Expected"), lambda r: rate(r.predicted_ts)),
-        (_tr("Limit of the memory"), lambda r: rate(r.limit_ts)),
-        (_tr("Of the memory's speed"), lambda r: _percent(r.bandwidth_used_pct)),
-        (_tr("Of the processor's speed"), lambda r: _percent(r.compute_used_pct)),
-        (_tr("First token"), lambda r: milliseconds(r.ttft_ms)),
-        (_tr("Prompt in a chat"), lambda r: rate(r.prompt_ts)),
-        (_tr("Loading"), lambda r: milliseconds(r.load_ms)),
-        (_tr("An eviction"), lambda r: _milliseconds(r.eviction_ms)),
-        (_tr("Restoring the cache"), lambda r: _milliseconds(r.restore_ms)),
-        (_tr("Reading it again"), lambda r: milliseconds(r.reevaluation_ms)),
-        (_tr("KV cache"), lambda r: size(r.kv_bytes)),
-        (_tr("Peak memory"), lambda r: size(r.peak_rss_bytes)),
-        (_tr("Graphics memory"), lambda r: size(r.vram_bytes)),
-        (_tr("Machine"), lambda r: r.gpu_info or r.cpu_info),
-        (_tr("Notes"), lambda r: " ".join(bench_words.notes(r))),
+        Figure(_tr("Model"), bench_words.model_of),
+        Figure(_tr("Settings"), bench_words.settings),
+        _number(_tr("Median"), rate, bench_words.speed_of),
+        _number(_tr("Mean"), rate, lambda r: None if r.test_kind == "chat" else r.avg_ts),
+        Figure(_tr("Spread"), _spread),
+        Figure(_tr("Slowest, fastest"), _range),
+        _number(_tr("Expected"), rate, lambda r: r.predicted_ts),
+        _number(_tr("Limit of the memory"), rate, lambda r: r.limit_ts),
+        Figure(_tr("Of the memory's speed"), lambda r: _percent(r.bandwidth_used_pct)),
+        Figure(_tr("Of the processor's speed"), lambda r: _percent(r.compute_used_pct)),
+        _number(_tr("First token"), seconds, lambda r: r.ttft_ms),
+        _number(_tr("Prompt in a chat"), rate, lambda r: r.prompt_ts),
+        _number(_tr("Loading"), seconds, lambda r: r.load_ms),
+        _number(_tr("An eviction"), _milliseconds, lambda r: r.eviction_ms),
+        _number(_tr("Restoring the cache"), _milliseconds, lambda r: r.restore_ms),
+        _number(_tr("Reading it again"), seconds, lambda r: r.reevaluation_ms),
+        _number(_tr("KV cache"), size, lambda r: r.kv_bytes),
+        _number(_tr("Peak memory"), size, lambda r: r.peak_rss_bytes),
+        _number(_tr("Graphics memory"), size, lambda r: r.vram_bytes),
+        Figure(_tr("Machine"), lambda r: r.gpu_info or r.cpu_info),
+        Figure(_tr("Notes"), lambda r: " ".join(bench_words.notes(r))),
     )
+
+
+def _number(title: str, form: Callable[[T | None], str], value: Callable[[BenchRecord], T | None]) -> Figure:
+    return Figure(title, lambda record: form(value(record)), value)
+
+
+def _spread(record: BenchRecord) -> str:
+    text = bench_words.spread(record)
+    if record.test_kind != "chat" or text == NOT_AVAILABLE:
+        return text
+    return _tr("{0}\nof the whole chat").format(text)
 
 
 def _range(record: BenchRecord) -> str:

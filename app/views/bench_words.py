@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import QCoreApplication, QDateTime, QLocale
+from PySide6.QtCore import QCoreApplication
 
 from app.data.bench_export import file_name
 from app.data.bench_record import BenchRecord
-from app.data.bench_store import StoredResult, StoredRun
+from app.data.bench_store import StoredResult
 from app.data.bench_warnings import MOST_OTHER_LOAD_PCT
 from app.views import number_format
+from app.views.bench_compared import Compared
 
 TEST, MODEL, SPEED, SPREAD, SETTINGS, NOTES = range(6)
 """The columns of the results."""
@@ -61,13 +62,6 @@ def key(result: StoredResult, column: int) -> Any:
     return cell(result, column).casefold() or None
 
 
-def run_title(run: StoredRun) -> str:
-    """When it was, what the user calls it, and on which machine."""
-    when = QDateTime.fromMSecsSinceEpoch(round(run.facts.begun_at * 1000))
-    date = QLocale().toString(when, QLocale.FormatType.ShortFormat)
-    return " · ".join(part for part in (date, run.label, run.facts.machine) if part)
-
-
 def all_in_words(result: StoredResult) -> str:
     """One sentence with all of a row, for screen readers."""
     record = result.record
@@ -87,9 +81,11 @@ def speed_of(record: BenchRecord) -> float | None:
 
 
 def spread_of(record: BenchRecord) -> float | None:
-    """Standard deviation in percent of the mean; None of chats, and of fewer than two repetitions."""
-    is_chat = record.test_kind == "chat"  # its samples are of the whole question and answer
-    if is_chat or len(record.samples_ns) < 2 or not record.avg_ts or record.stddev_ts is None:
+    """Standard deviation in percent of the mean, of a chat that of question and answer together.
+
+    None of fewer than two repetitions.
+    """
+    if len(record.samples_ns) < 2 or not record.avg_ts or record.stddev_ts is None:
         return None
     return 100 * record.stddev_ts / record.avg_ts
 
@@ -134,13 +130,11 @@ def notes(record: BenchRecord) -> list[str]:
     return told
 
 
-def labels(records: Sequence[BenchRecord]) -> list[str]:
+def labels(chosen: Sequence[Compared]) -> list[str]:
     """A short name for each in a plot: its test, and whatever the others do not all share."""
-    parts = (model_of, lambda r: r.test, settings, lambda r: r.test_time.replace("T", " ").rstrip("Z"))
-    varying = [part for part in parts[:3] if len({part(record) for record in records}) > 1] or [parts[1]]
-    if len({tuple(part(record) for part in varying) for record in records}) < len(records):
-        varying.append(parts[3])
-    return [" · ".join(part(record) for part in varying) for record in records]
+    parts = [(model_of(one.record), one.record.test, settings(one.record), one.run) for one in chosen]
+    varying = [place for place in range(4) if place == 1 or len({part[place] for part in parts}) > 1]
+    return [" · ".join(part[place] for place in varying if part[place]) for part in parts]
 
 
 def number(value: float | None) -> str:

@@ -48,12 +48,17 @@ class EndurancePage(QScrollArea):
         self,
         measurement: EnduranceMeasurement,
         model: Callable[[], ModelInfo | None],
+        obstacle: Callable[[], str] = lambda: "",
         parent: QWidget | None = None,
     ) -> None:
-        """`model` says which one is loaded now."""
+        """`model` says which one is loaded now; `obstacle` why nothing can be measured now, or nothing.
+
+        `refresh` has to be called when the obstacle is another.
+        """
         super().__init__(parent)
         self._measurement = measurement
         self._model = model
+        self._obstacle = obstacle
         self._names = {
             EnduranceRun.ENDLESS: self.tr("endless"),
             EnduranceRun.EXACT: self.tr("exact"),
@@ -99,6 +104,7 @@ class EndurancePage(QScrollArea):
     def showEvent(self, event: QShowEvent) -> None:
         """Have pyqtgraph imported meanwhile: that takes half a second, too long to stand still for."""
         super().showEvent(event)
+        self.refresh()
         threading.Thread(target=importlib.import_module, args=("pyqtgraph",), name="import-plots").start()
 
     # --- showing ----------------------------------------------------------------------------------
@@ -109,7 +115,8 @@ class EndurancePage(QScrollArea):
         # The same button for both, so that the keyboard's focus stays where it is.
         self.run.setText(self.tr("Stop") if running else self.tr("Run"))
         self.run.setAccessibleName(self.tr("Stop the runs") if running else self.tr("Start the runs"))
-        self.run.setEnabled(running or (self._model() is not None and bool(self.form.choices().runs)))
+        can_run = self._model() is not None and bool(self.form.choices().runs) and not self._obstacle()
+        self.run.setEnabled(running or can_run)
         if self.run.property("stop") is not running:
             self.run.setProperty("stop", running)
             self.run.style().polish(self.run)
@@ -125,7 +132,7 @@ class EndurancePage(QScrollArea):
     def _progress(self) -> str:
         measurement = self._measurement
         if measurement.current is None:
-            return "\n".join(map(self._stopped, measurement.stopped))
+            return "\n".join(filter(None, (self._obstacle(), *map(self._stopped, measurement.stopped))))
         name = self._names[measurement.current.run]
         number, of = measurement.position
         what = name if of == 1 else self.tr("{0}, run {1} of {2}").format(name, number, of)

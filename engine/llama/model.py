@@ -7,6 +7,7 @@ about contexts, caches or chat templates.
 from __future__ import annotations
 
 import ctypes
+import os
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -67,7 +68,7 @@ class Model:
         if dry_run:
             params.no_alloc = True
             params.load_mode = llama.LLAMA_LOAD_MODE_NONE  # with mmap, no_alloc aborts the process
-        self._handle = llama.llama_model_load_from_file(str(path).encode(), params)
+        self._handle = llama.llama_model_load_from_file(os.fsencode(path), params)
         if not self._handle:
             raise ModelLoadError(
                 f"{path.name} could not be loaded: {_load_failure(backend)}. "

@@ -42,6 +42,8 @@ def bench(
     with ExitStack() as resources:
         loads = Loads(command.path, open_backend(resources), put)
         resources.callback(loads.close)
+        for case in command.cases:
+            loads.check(case)
         run = _Run(command, loads, put, is_cancelled, make_client)
         try:
             for index in range(len(command.cases)):

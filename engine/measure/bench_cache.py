@@ -9,17 +9,17 @@ from __future__ import annotations
 import random
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from engine.decoding.kv_window import plan_eviction
-from engine.decoding.sequence import Sequence
+from engine.decoding.sequence import Sequence as ChatSequence
 from engine.decoding.share import Share
 from engine.errors import BugError
 from engine.llama.context import Batch, Context
 from engine.llama.model import Model
 
-_TIMES = 5
+_TIMES = 9
 _TOKENS_BETWEEN = 8
 _SINKS = 4
 ROOM_FOR_EVICTIONS = _TIMES * (_TOKENS_BETWEEN + 2)
@@ -28,7 +28,7 @@ ROOM_FOR_EVICTIONS = _TIMES * (_TOKENS_BETWEEN + 2)
 
 @dataclass(frozen=True, slots=True)
 class CacheCosts:
-    """In milliseconds; None for what this model's cache cannot do."""
+    """In milliseconds; None for what this model's cache cannot do, or what is lost in the noise."""
 
     eviction_ms: float | None
     restore_ms: float | None
@@ -61,7 +61,7 @@ class _Filled:
         self._n_vocab = n_vocab
         self._check = check
         self._random = random.Random(0)
-        self.sequence = Sequence(context, seq_id=0, chat_id="")
+        self.sequence = ChatSequence(context, seq_id=0, chat_id="")
 
     def read(self, n_tokens: int) -> float:
         """Begin anew with so many tokens; returns the seconds that reading them took."""
@@ -95,8 +95,9 @@ def _restore_seconds(context: Context) -> float | None:
 
 
 def _eviction_seconds(filled: _Filled, n_tokens: int) -> float | None:
-    """What the token that needs room takes longer than the one after it; the median of a few."""
-    costs: list[float] = []
+    """What the token that needs room takes longer than the one after it."""
+    longer: list[float] = []
+    plain: list[float] = []
     for _ in range(_TIMES):
         filled.add(_TOKENS_BETWEEN)
         resident = filled.sequence.ledger.n_resident
@@ -105,9 +106,20 @@ def _eviction_seconds(filled: _Filled, n_tokens: int) -> float | None:
         if not plan or not filled.sequence.evict(plan):
             return None
         filled.add()
-        # The next one sees as many cells, one before the eviction would see more.
-        costs.append(time.perf_counter() - started - filled.add())
-    return statistics.median(costs)
+        longer.append(time.perf_counter() - started)
+        plain.append(filled.add())  # sees as many cells, one before the eviction would see more
+    return above_noise(longer, plain)
+
+
+def above_noise(longer: Sequence[float], plain: Sequence[float]) -> float | None:
+    """How much longer the median of `longer` is; None unless that is more than both scatter around theirs."""
+    middles = [statistics.median(times) for times in (longer, plain)]
+    scatter = [
+        statistics.median(abs(one - middle) for one in times)
+        for times, middle in zip((longer, plain), middles, strict=True)
+    ]
+    difference = middles[0] - middles[1]
+    return difference if difference > max(scatter) else None
 
 
 def _ms(seconds: float | None) -> float | None:

@@ -11,18 +11,21 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from engine.errors import BadRequest
 from engine.llama import backend
 from engine.llama.backend import Backend
 from engine.llama.context import ContextParams
 from engine.llama.model import Model
 from engine.loading import check_n_ctx, count_threads, open_model
+from engine.measure.bench_cache import ROOM_FOR_EVICTIONS
+from engine.memory.kv_math import kv_sizes
 from engine.memory.load_options import Settled, settle
-from engine.memory.memory_plan import Wishes
+from engine.memory.memory_plan import Wishes, trained_n_ctx
 from engine.models.gguf_header import GGUFHeader, read_header
 from engine.models.model_facts import ModelFacts, facts_of
 from engine.models.model_file import check_chat_model
 from engine.models.model_parts import read_parts
-from engine.protocol import BenchCase, Event, LoadOptions
+from engine.protocol import BenchCase, Event, FlashAttention, LoadOptions
 
 _LOAD_MODES = {None: "auto", True: "mmap", False: "none"}
 
@@ -65,11 +68,35 @@ class Loads:
         effective = replace(
             case,
             n_threads=count_threads(case.n_threads),
+            n_ubatch=min(case.n_ubatch, case.n_batch),
             k_type=options.k_type,
             v_type=options.v_type,
             flash_attention=options.flash_attention,
         )
         return Settlement(effective, _LOAD_MODES[options.mmap], tuple(map(str, settled.sentences)))
+
+    def check(self, case: BenchCase) -> None:
+        """Before anything is loaded. Raises BadRequest for more tokens than the model was trained for."""
+        n_gen = max(case.n_gen, ROOM_FOR_EVICTIONS) if case.is_chat else case.n_gen
+        wanted, most = case.n_depth + case.n_prompt + n_gen, trained_n_ctx(self._facts.n_ctx_train)
+        if wanted > most:
+            raise BadRequest(
+                f"{Path(self._path).name} can have a context of {most:,} tokens, but depth, prompt and reply "
+                f"together need {wanted:,}. Nothing of it was measured: choose smaller numbers."
+            )
+
+    def kv_bytes(self, case: BenchCase, n_ctx: int, *, swa_full: bool) -> int:
+        """Bytes of the whole cache, states included, of a context of `n_ctx` cells."""
+        sizes = kv_sizes(
+            self._facts,
+            n_ctx,
+            case.k_type,
+            v_type=case.v_type,
+            flash_attention=case.flash_attention is not FlashAttention.OFF,
+            n_ubatch=min(case.n_ubatch, case.n_batch),
+            swa_full=swa_full,
+        )
+        return sizes.kv_bytes + sizes.state_bytes
 
     def model(self, case: BenchCase) -> Model:
         """The model with the case's layers on the GPU. Raises ModelLoadError."""

@@ -31,7 +31,7 @@ class Placed:
     """What is loaded, and where its bytes lie."""
 
     model: BenchModel
-    kv_bytes: int | None
+    kv_bytes: int
     buffers: tuple[DeviceBuffers, ...]
 
     @property
@@ -97,7 +97,8 @@ class PassWork:
         self._resources.callback(context.close)
         names = [device.name for device in backend.devices()]
         buffers = by_device(model.buffers, context.buffers, names)
-        self.placed = Placed(_describe(model), context.kv_bytes, buffers)
+        n_ctx = case.n_prompt + case.n_gen + case.n_depth
+        self.placed = Placed(_describe(model), loads.kv_bytes(case, n_ctx, swa_full=False), buffers)
         self._pass = self._resources.enter_context(closing(BenchPass(model, context, case, check)))
         self._pass.depth_state = depth_state
 
@@ -139,7 +140,7 @@ class ChatWork:
         loads.close()  # two models may not fit
         self._chat = ChatBench(described.path, case, questions, make_client, check, most_cells=most_cells)
         info = self._chat.loaded.info
-        self.placed = Placed(described, info.kv_bytes, info.buffers)
+        self.placed = Placed(described, loads.kv_bytes(case, info.n_ctx, swa_full=True), info.buffers)
         self.pid = self._chat.pid
 
     @property

@@ -143,6 +143,38 @@ def test_wrong_words_are_wrong_usage(words: str) -> None:
     assert stopped.value.code == 2
 
 
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("-fa 2", "'2' is not 0, 1 or auto"),
+        ("-ctk q9", "choose from f16, q8_0, q4_0"),
+        ("-p x", "'x' is no whole number of 0 or more"),
+        ("-pg 5", "'5' is no pair of a prompt and a reply"),
+        ("-p 9-3", "9-3 is no range"),
+        ("-p 1-9*1", "is no range"),
+    ],
+)
+def test_wrong_words_are_told_in_plain_words(
+    words: str, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        asked(*words.split())
+    assert sentence in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [("16-32+16", [16, 32]), ("16-128*2", [16, 32, 64, 128]), ("1-3,9", [1, 2, 3, 9])],
+)
+def test_ranges_are_llama_benchs(text: str, numbers: list[int]) -> None:
+    assert [case.n_prompt for case in asked("-p", text, "-n", "0").cases] == numbers
+
+
+def test_an_empty_path_is_refused() -> None:
+    with pytest.raises(BadRequest, match="path is empty"):
+        asked("")
+
+
 def test_nothing_to_measure_is_refused() -> None:
     with pytest.raises(BadRequest, match="nothing to measure"):
         asked("-p", "0", "-n", "0").command("m")
@@ -202,14 +234,14 @@ def test_a_measured_speed_makes_the_next_expectation_exact(
     first, second = json.loads(capsys.readouterr().out)
     assert first["predicted_ts"] != second["predicted_ts"]
     assert second["predicted_ts"] == pytest.approx(128, rel=0.15)
-    assert first["bytes_per_token"] > 0 and first["bandwidth_gbs"] == 20
+    assert isinstance(first["bytes_per_token"], int) and first["bandwidth_gbs"] == 20
 
 
 def test_a_noisy_measurement_teaches_nothing(
     options: BenchOptions, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     machine = replace(MACHINE, calibrations=CalibrationStore(tmp_path / "calibrations.json"))
-    noisy = result(REPLY, 1.0, noise=BenchNoise(90.0))
+    noisy = result(REPLY, 1.0, noise=BenchNoise(20.0))
     assert run(options, ScriptedBench([noisy, noisy, BenchFinished(False)]), machine) == 0
     first, second = json.loads(capsys.readouterr().out)
     assert first["predicted_ts"] == second["predicted_ts"]
@@ -225,7 +257,10 @@ def test_a_failure_keeps_what_was_measured(
     engine = ScriptedBench([result(PROMPT, 1.0), Failed(None, ErrorReport(code, "It cannot be."))])
     assert run(options, engine) == status
     captured = capsys.readouterr()
-    assert len(json.loads(captured.out)) == 1 and captured.err == "weir: It cannot be.\n"
+    assert (
+        len(json.loads(captured.out)) == 1
+        and captured.err == "weir: It cannot be.\nweir: aborted: 1 of 2 cases were measured.\n"
+    )
     assert engine.is_closed
 
 
@@ -241,7 +276,7 @@ def test_a_missing_file_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFi
     engine = ScriptedBench()
     assert run(replace(OPTIONS, models=(str(tmp_path / "none.gguf"),)), engine) == 1
     captured = capsys.readouterr()
-    assert captured.out == "" and captured.err.startswith("weir: none.gguf is missing")
+    assert captured.out == "[]\n" and captured.err.startswith("weir: none.gguf is missing")
 
 
 def test_an_engine_that_is_gone_at_once_is_status_1(
@@ -251,7 +286,8 @@ def test_an_engine_that_is_gone_at_once_is_status_1(
         raise EngineGone("The engine has stopped.")
 
     assert run(options, ScriptedBench(before_answer=gone)) == 1
-    assert capsys.readouterr() == ("", "weir: The engine has stopped.\n")
+    captured = capsys.readouterr()
+    assert captured.out == "[]\n" and captured.err.startswith("weir: The engine has stopped.\n")
 
 
 def test_ctrl_c_keeps_what_was_measured_and_says_aborted(
@@ -266,6 +302,58 @@ def test_ctrl_c_keeps_what_was_measured_and_says_aborted(
     assert [row["aborted"] for row in json.loads(captured.out)] == [False, True]
     assert "aborted after 1 repetition" in captured.err
     assert isinstance(engine.commands[-1], Cancel) and engine.is_closed
+
+
+@pytest.mark.parametrize(("form", "out"), [("json", "[]\n"), ("csv", ",".join(COLUMNS) + "\n")])
+def test_nothing_measured_is_an_empty_report_and_told(
+    options: BenchOptions, capsys: pytest.CaptureFixture[str], form: str, out: str
+) -> None:
+    engine = ScriptedBench(
+        [], [BenchFinished(True)], before_answer=lambda: os.kill(os.getpid(), signal.SIGINT)
+    )
+    assert run(replace(options, output=form), engine) == 130
+    assert capsys.readouterr() == (out, "weir: aborted: 0 of 2 cases were measured.\n")
+
+
+def test_a_second_ctrl_c_says_how_much_is_missing(
+    options: BenchOptions, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Impatient(ScriptedBench):
+        def send(self, command: Command) -> None:
+            super().send(command)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    assert run(options, Impatient([result(PROMPT, 1.0, 1.0)], [])) == 130
+    captured = capsys.readouterr()
+    rows = json.loads(captured.out)
+    assert [(row["aborted"], row["missing_cases"]) for row in rows] == [(True, 1)]
+    assert captured.err == "weir: aborted: 1 of 2 cases were measured.\n"
+
+
+def test_a_bad_model_does_not_end_the_others(
+    options: BenchOptions, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    several = replace(options, models=(str(tmp_path / "none.gguf"), *options.models), output="md")
+    assert run(several, ScriptedBench(DONE)) == 1
+    captured = capsys.readouterr()
+    assert "none.gguf is missing" in captured.err and "2 of 4 cases were measured" in captured.err
+    assert "tg128" in captured.out and "aborted: 2 of 4 cases were measured." in captured.out
+
+
+def test_doubts_name_the_model_where_there_are_several(
+    options: BenchOptions, capsys: pytest.CaptureFixture[str]
+) -> None:
+    noisy: list[Event] = [result(REPLY, 1.0, noise=BenchNoise(60.0)), BenchFinished(False)]
+    run(replace(options, models=options.models * 2, cases=(REPLY,)), ScriptedBench(noisy, noisy))
+    assert capsys.readouterr().err.count("weir: m.gguf, tg128: other programs") == 2
+
+
+def test_closed_standard_output_is_status_1(
+    options: BenchOptions, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdout", None)
+    assert run(options, ScriptedBench(DONE)) == 1
+    assert "Standard output is closed" in capsys.readouterr().err
 
 
 # --- progress -------------------------------------------------------------------------------------

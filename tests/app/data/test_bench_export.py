@@ -57,7 +57,7 @@ def test_names_survive_csv_and_json(name: str) -> None:
     assert json.loads(to_json([row]))[0]["model_name"] == name
 
 
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "  =", "\u00a0@"])
 def test_text_is_never_a_formula(start: str) -> None:
     name = f'{start}HYPERLINK("http://h","x")'
     cell = csv_rows(to_csv([record(model_name=name)]))[0]["model_name"]
@@ -79,8 +79,9 @@ def test_a_name_never_breaks_the_markdown_table(name: str) -> None:
 
 def test_markdown_is_llama_benchs_table() -> None:
     text = FORMATS["md"]([record()], False)
-    header, _rule, row = text.splitlines()[:3]
+    circumstances, _blank, header, _rule, row = text.splitlines()[:5]
     cells = [cell.strip() for cell in header.strip("|").split("|")]
+    assert circumstances == "A processor · 2026-01-31 · fa auto · KV cache f16/f16 · Weir 0.1.0"
     assert cells[:7] == ["model", "size", "params", "backend", "threads", "test", "t/s"]
     assert "| llama 256M Q4_1 | 92.10 MiB | 134.52 M | CPU " in row and "97.33 ± 32.08" in row
     assert text.endswith("build: 0c1e570 (0)\n")
@@ -90,6 +91,33 @@ def test_markdown_shows_what_a_chat_costs_and_what_to_doubt() -> None:
     chat = record(n_prompt=512, test_kind="chat", decode_ts=40.0, ttft_ms=500.0, other_load_pct=70.0)
     text = FORMATS["md"]([record(), chat], False)
     assert "| chat pp512+tg128 |" in text and "40.00" in text and "70 % of a core" in text
+
+
+def test_expected_and_limit_stand_beside_the_replys_speed_alone() -> None:
+    both = {"n_prompt": 512, "samples_ns": (10**9,)}
+    chat = record(**both, test_kind="chat", decode_ts=23.4, bytes_per_token=10**8)
+    text = FORMATS["md"]([chat, record(**both, test_kind="pp+tg")], False)
+    _header, _rule, *rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in text.splitlines()
+        if line.startswith("|")
+    ][:4]
+    assert rows[0][-4:] == ["23.40", "23.40", "100.00", "200.00"]
+    assert rows[1][-4:] == ["640.00 ± 0.00", "640.00", "n/a", "n/a"]
+
+
+def test_names_that_are_no_utf_8_or_turn_the_text_are_escaped() -> None:
+    row = record(model_filename="/m/bad\udcff\u202e.gguf", other_load_pct=50.0)
+    assert json.loads(to_json([row]))[0]["model_filename"] == "bad\\xff\u202e.gguf"
+    text = FORMATS["md"]([row, record()], False)
+    assert "\\xff\\u202e.gguf |" in text and "\u202e" not in text
+    assert "- bad\\xff\\u202e.gguf, tg128: other" in text
+
+
+def test_markdown_says_what_is_missing() -> None:
+    text = FORMATS["md"]([record(), record(aborted=True, missing_cases=3)], False)
+    assert "- aborted: 2 of 5 cases were measured.\n" in text
+    assert "the last case that was measured, with 3 repetitions" in text
 
 
 @pytest.mark.parametrize("form", FORM_NAMES)

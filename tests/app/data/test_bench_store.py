@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -109,3 +110,28 @@ def test_row_that_cannot_be_read_is_passed_over(path: Path, store: BenchStore) -
 def test_folder_that_cannot_be_used_is_told_in_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(KnownError, match="could not be read or written"):
         BenchStore(tmp_path / "gone" / "benchmarks.db").runs()
+
+
+def test_run_that_was_not_measured_to_its_end_is_known_as_stopped(store: BenchStore) -> None:
+    facts = replace(FIRST, n_cases=3)
+    store.add(facts, record())
+    store.add(facts, prompt_record())
+    store.add(facts, record(n_depth=9, aborted=True))
+    [run] = store.runs()
+    assert (run.facts, run.n_measured, run.is_stopped) == (facts, 2, True)
+    store.add(facts, record(n_depth=9))
+    [run] = store.runs()
+    assert not run.is_stopped
+    store.delete([run.results[0].id])
+    assert not store.runs()[0].is_stopped, "a result that was deleted was measured"
+
+
+def test_results_of_the_first_version_stay_and_count_as_whole(path: Path, store: BenchStore) -> None:
+    store.add(FIRST, record())
+    store.close()
+    with closing(sqlite3.connect(path)) as older:
+        for column in ("n_cases", "n_measured"):
+            older.execute(f"ALTER TABLE runs DROP COLUMN {column}")
+        older.execute("PRAGMA user_version = 1")
+    [run] = store.runs()
+    assert [stored.record for stored in run.results] == [record()] and not run.is_stopped

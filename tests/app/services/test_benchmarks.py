@@ -280,3 +280,19 @@ def test_run_can_be_named_and_deleted(stage: BenchStage) -> None:
     assert stage.results.runs[0].label == "on battery"
     stage.results.delete([run.results[0].id])
     assert stage.results.runs == ()
+
+
+def test_stopped_run_is_told_from_a_finished_one_once_it_has_ended(stage: BenchStage) -> None:
+    stage.service.start(choices(stage.machine.model()))
+    stage.progress(0)
+    stage.measure(0.5, 0.5)
+    stage.results.refresh()
+    assert not stage.results.runs[0].is_stopped, "it is still being measured"
+    stage.service.stop()
+    stage.finish(aborted=True)
+    [stopped] = stage.results.runs
+    assert (stopped.is_stopped, stopped.n_measured, stopped.facts.n_cases) == (True, 1, 2)
+    stage.service.start(choices(stage.machine.model(), gens=()))
+    stage.measure(0.5, 0.5)
+    stage.finish()
+    assert [run.is_stopped for run in stage.results.runs] == [False, True]

@@ -18,7 +18,8 @@ from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QApplication, 
 from pytestqt.qtbot import QtBot
 
 from app.data.bench_record import BenchRecord
-from app.views import bench_words
+from app.views import bench_bars, bench_words
+from app.views.bench_compared import Compared
 from app.views.bench_numbers import NumbersField
 from app.views.bench_page import BenchPage
 from app.views.bench_table import BenchTable
@@ -156,7 +157,8 @@ def test_bars_grow_with_the_results_and_the_time_left_is_said(stand: Stand) -> N
     assert page.bar.value() == 250 and not page.form.isEnabled()
     stand.measure(0.5, 1.0)
     stand.progress(6, 12, index=1)
-    done, now = page.live.rows
+    heading, done, now = page.live.rows
+    assert (heading.name, heading.text) == ("Reading a prompt", "full width: 1,024 tok/s")
     assert (done.name, done.text, done.value) == ("pp512", "768 tok/s", 768.0)
     assert (done.low, done.high) == (512.0, 1024.0)
     assert (now.name, now.text, now.value) == ("tg128", "2 of 2", None)
@@ -281,7 +283,7 @@ def test_what_makes_a_result_doubtful_stands_in_its_row() -> None:
 def test_what_is_not_known_reads_as_such(qtbot: QtBot) -> None:
     table = BenchTable()
     qtbot.addWidget(table)
-    table.show_records([record(samples_ns=(0,))])
+    table.show_results([Compared(record(samples_ns=(0,)))])
     model = table.model()
     rows = range(model.rowCount())
     cells = {model.headerData(row, Qt.Orientation.Vertical): model.index(row, 0).data() for row in rows}
@@ -301,8 +303,6 @@ def decode(depth: int, rate: float, **facts: object) -> BenchRecord:
 
 
 def test_plots_show_bars_curves_and_the_memory(stand: Stand) -> None:
-    from app.views import bench_plot
-
     records = [
         prompt_record(),
         decode(0, 60.0),
@@ -310,13 +310,14 @@ def test_plots_show_bars_curves_and_the_memory(stand: Stand) -> None:
         decode(0, 30.0, model_filename="/m/other.gguf"),
         record(test_kind="chat", n_prompt=64, decode_ts=40.0),
     ]
-    [prompt] = bench_plot.prompt_bars(records)
+    chosen = [Compared(one) for one in records]
+    [prompt] = bench_bars.prompt_bars(chosen)
     assert prompt.value == 512.0
-    assert [bar.value for bar in bench_plot.decode_bars(records)] == pytest.approx([60, 45, 30, 40])
-    [curve] = bench_plot.depth_curves(records)
+    assert [bar.value for bar in bench_bars.decode_bars(chosen)] == pytest.approx([60, 45, 30, 40])
+    [curve] = bench_bars.depth_curves(chosen)
     assert [depth for depth, _ in curve.points] == [0, 1024]
     assert [rate for _, rate in curve.points] == pytest.approx([60, 45])
-    limits = bench_plot.limit_bars(records)
+    limits = bench_bars.limit_bars(chosen)
     assert [bar.value for bar in limits] == pytest.approx([60, 45, 30])
     assert limits[0].expected == pytest.approx(80.0)
     stand.keep(*records)
@@ -328,9 +329,15 @@ def test_plots_show_bars_curves_and_the_memory(stand: Stand) -> None:
 
 
 def test_bars_that_look_alike_are_told_apart() -> None:
-    names = bench_words.labels([record(), record(test_time="2026-02-01T08:00:00Z"), record(n_threads=1)])
-    assert len(set(names)) == 3
-    assert bench_words.labels([record(), record(n_depth=64)]) == ["tg100", "tg100 @ d64"]
+    alike = [
+        Compared(record(), "before"),
+        Compared(record(), "after"),
+        Compared(record(n_threads=1), "after"),
+    ]
+    names = bench_words.labels(alike)
+    assert len(set(names)) == 3 and names[0].endswith("before")
+    deep = [Compared(record(), "today"), Compared(record(n_depth=64), "today")]
+    assert bench_words.labels(deep) == ["tg100", "tg100 @ d64"]
 
 
 def test_many_results_are_exported_whole_though_not_all_are_shown(stand: Stand, tmp_path: Path) -> None:

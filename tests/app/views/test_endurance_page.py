@@ -44,7 +44,8 @@ class Stand:
         self.desk = desk
         self.loader = desk.weir.loader
         self.measurement = EnduranceMeasurement(self.loader, desk.weir.preferences, desk.engine)
-        self.page = EndurancePage(self.measurement, lambda: self.loader.info)
+        self.obstacle = ""
+        self.page = EndurancePage(self.measurement, lambda: self.loader.info, lambda: self.obstacle)
         self.page.resize(900, 700)
 
     def start(self, *runs: EnduranceRun) -> None:
@@ -395,3 +396,13 @@ raise SystemExit(app.window.run_window([]))
 
 def test_program_that_drew_curves_ends_cleanly(tmp_path: Path) -> None:
     assert output_of(SHOWS_CURVES, tmp_path) == "True"
+
+
+def test_what_stands_in_the_way_is_said_and_nothing_is_run_meanwhile(stand: Stand) -> None:
+    page = stand.page
+    stand.obstacle = "A benchmark is running."
+    page.refresh()
+    assert not page.run.isEnabled() and page.progress_text.text() == "A benchmark is running."
+    stand.obstacle = ""
+    page.refresh()
+    assert page.run.isEnabled() and page.progress_text.text() == ""
