@@ -75,6 +75,21 @@ def test_proposals_are_counted_anew_once_the_machine_was_measured(weir: Weir, be
     assert page.proposals.rows[0].reason.text() != before
 
 
+def test_models_that_are_dropped_go_to_the_library_and_other_files_with_the_message(
+    weir: Weir, bench: Bench, tmp_path: Path
+) -> None:
+    text = tmp_path / "notes.txt"
+    text.write_text("A river.")
+    weir.window.files_dropped.emit([bench.model("dropped"), str(text)])
+    settle()
+    models = weir.pages.models
+    assert weir.window.pages.currentWidget() is models.page
+    assert "dropped" in models.library.page.question.text.text()
+    assert weir.open is not None
+    (attached,) = weir.open.attachments.of_chat(weir.open.controller.open_chat_id)
+    assert attached.name == "notes.txt"
+
+
 def _discover(weir: Weir) -> tuple[DiscoverPage, ProposalRow]:
     models = weir.pages.models.page
     weir.pages.open_models()
