@@ -1,41 +1,32 @@
 """How a model of the library looks: its name above where it comes from, its figures at the end of the line.
 
-Rows of a `LibraryItemModel` go in. All rows are equally high, so that thousands are laid out at once. A
-model that cannot be loaded has the reason below its name, and no figures. Knows nothing about clicks and
-keys.
+Rows of a `LibraryItemModel` go in. A model that cannot be loaded has the reason below its name, and no
+figures. Knows nothing about clicks and keys.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter
-from PySide6.QtWidgets import QApplication, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from PySide6.QtCore import QRect, Qt
+from PySide6.QtGui import QFont, QFontMetrics, QPainter
+from PySide6.QtWidgets import QStyleOptionViewItem, QWidget
 
 from app.data.installed_model import InstalledModel
 from app.item_models.library_item_model import MODEL_ROLE
-from app.views.chat_list_delegate import in_own_direction
 from app.views.library_words import SEPARATOR, figures, fit_in_words, second_line, verdict_in_words
 from app.views.tokens import UNIT, current_tokens
+from app.views.two_line_delegate import MARGIN, TRAILING, Index, TwoLineDelegate, draw_text, lines, strong
 from engine.memory.memory_plan import Verdict
 
-_MARGIN = UNIT * 3 // 2
 _GAP = UNIT * 2
-_Index = QModelIndex | QPersistentModelIndex
 
 # The columns of figures are as wide as the widest text that is usual in them.
 _WIDEST = ("IQ4_XS_XL", "1,000.0 GiB", "1,048,576 tokens")
 _COLUMNS_FROM = UNIT * 90
 
-# Put together once: thousands of texts are drawn with them. Not clipped, since some letters reach lower than
-# their font tells.
-_FLAGS = int(Qt.AlignmentFlag.AlignVCenter) | int(Qt.TextFlag.TextSingleLine) | int(Qt.TextFlag.TextDontClip)
-_LEADING = _FLAGS | int(Qt.AlignmentFlag.AlignLeading)
-_TRAILING = _FLAGS | int(Qt.AlignmentFlag.AlignTrailing)
 
-
-class LibraryDelegate(QStyledItemDelegate):
+class LibraryDelegate(TwoLineDelegate):
     """Two lines; the figures stand in columns where there is room, else in the second line."""
 
     def __init__(self, is_loaded: Callable[[InstalledModel], bool], parent: QWidget | None = None) -> None:
@@ -43,51 +34,30 @@ class LibraryDelegate(QStyledItemDelegate):
         self._is_loaded = is_loaded
         self._widths: dict[str, Sequence[int]] = {}
 
-    def sizeHint(self, option: QStyleOptionViewItem, _index: _Index) -> QSize:
-        """As high as two lines."""
-        return QSize(UNIT * 20, 2 * QFontMetrics(option.font).height() + UNIT * 2)
-
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        """The row's background by the style sheet, the texts here."""
-        model: InstalledModel = index.data(MODEL_ROLE)
-        self.initStyleOption(option, index)
-        option.text = ""
-        style = option.widget.style() if option.widget else QApplication.style()
-        style.drawControl(QStyle.ControlElement.CE_ItemViewItem, option, painter, option.widget)
-        painter.save()
-        painter.setLayoutDirection(option.direction)
-        self._draw(painter, option, model)
-        painter.restore()
-
-    def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, _index: _Index) -> None:
+    def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, _index: Index) -> None:
         """The name is edited where it stands."""
-        area = option.rect.adjusted(_MARGIN - UNIT // 2, 0, -_MARGIN, 0)
+        area = option.rect.adjusted(MARGIN - UNIT // 2, 0, -MARGIN, 0)
         height = editor.sizeHint().height()
         editor.setGeometry(area.left(), area.top() + UNIT // 4, min(area.width(), UNIT * 60), height)
 
-    def _draw(self, painter: QPainter, option: QStyleOptionViewItem, model: InstalledModel) -> None:
+    def draw(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """The figures and the second line, then the name in what is left of the first."""
+        model: InstalledModel = index.data(MODEL_ROLE)
         tokens = current_tokens()
-        height = QFontMetrics(option.font).height()
-        area = option.rect.adjusted(_MARGIN, UNIT * 3 // 4, -_MARGIN, -UNIT * 3 // 4)
-        upper, lower = QRect(area), QRect(area)
-        upper.setHeight(height)
-        lower.setTop(area.bottom() - height + 1)
+        upper, lower = lines(option)
         below = second_line(model, self._is_loaded(model))
-        painter.setFont(option.font)
-        if model.can_be_chosen and area.width() >= _COLUMNS_FROM:
+        if model.can_be_chosen and upper.width() >= _COLUMNS_FROM:
             upper = self._draw_columns(painter, option, upper, model)
         elif model.can_be_chosen:
             below = SEPARATOR.join(part for part in (*figures(model), below) if part)
             upper = self._draw_fit(painter, upper, model)
         words = tokens.muted if model.can_be_chosen else tokens.warning
-        _text(painter, lower, below, words)
-        strong = QFont(option.font)
-        strong.setWeight(QFont.Weight.DemiBold)
-        painter.setFont(strong)
+        draw_text(painter, lower, below, words)
+        painter.setFont(strong(option.font))
         colour = (
             tokens.accent if self._is_loaded(model) else tokens.text if model.can_be_chosen else tokens.muted
         )
-        _text(painter, upper, model.name, colour)
+        draw_text(painter, upper, model.name, colour)
 
     def _draw_columns(
         self, painter: QPainter, option: QStyleOptionViewItem, area: QRect, model: InstalledModel
@@ -97,7 +67,7 @@ class LibraryDelegate(QStyledItemDelegate):
         colours = (*(current_tokens().muted,) * (len(texts) - 1), _fit_colour(model))
         places = _places(self._column_widths(option.font), area, option.direction)
         for place, text, colour in zip(places, reversed(texts), reversed(colours), strict=True):
-            _text(painter, place, text, colour, _TRAILING)
+            draw_text(painter, place, text, colour, TRAILING)
             area = _without_end(area, place.width() + _GAP, option.direction)
         return area
 
@@ -113,7 +83,7 @@ class LibraryDelegate(QStyledItemDelegate):
     def _draw_fit(self, painter: QPainter, area: QRect, model: InstalledModel) -> QRect:
         words = fit_in_words(model)
         width = painter.fontMetrics().horizontalAdvance(words)
-        _text(painter, area, words, _fit_colour(model), _TRAILING)
+        draw_text(painter, area, words, _fit_colour(model), TRAILING)
         return _without_end(area, width + _GAP, painter.layoutDirection()) if words else area
 
 
@@ -136,11 +106,3 @@ def _fit_colour(model: InstalledModel) -> str:
     tokens = current_tokens()
     fits = model.fit is None or model.fit.verdict is not Verdict.DOES_NOT_FIT
     return tokens.text if fits else tokens.warning
-
-
-def _text(painter: QPainter, area: QRect, words: str, colour: str, flags: int = _LEADING) -> None:
-    painter.setPen(QColor(colour))
-    shown = painter.fontMetrics().elidedText(
-        in_own_direction(words), Qt.TextElideMode.ElideRight, area.width()
-    )
-    painter.drawText(area, flags, shown)

@@ -27,35 +27,23 @@ from engine.protocol import (
     Event,
 )
 from tests.app.conftest import settle
+from tests.app.data.bench_records import BARE
 from tests.app.planned_machine import Bench as Machine
 from tests.app.scripted_engine import ScriptedEngine
 
 FIRST = RunFacts("first", 1_700_000_000.0, "Old processor · 8 GiB RAM")
 SECOND = RunFacts("second", 1_700_100_000.0, "Test processor · 16 GiB RAM")
 
-_RECORD = BenchRecord(
+_RECORD = replace(
+    BARE,
     build_commit="b1",
     build_number=1,
     cpu_info="Test processor",
-    gpu_info="",
-    backends="CPU",
     model_filename="/home/somebody/models/tiny.gguf",
     model_type="llama 135M Q4_1",
     model_size=98_000_000,
-    model_n_params=134_515_008,
-    n_batch=2048,
-    n_ubatch=512,
-    n_threads=2,
-    type_k="f16",
-    type_v="f16",
-    n_gpu_layers=-1,
-    flash_attn=-1,
-    n_prompt=0,
     n_gen=100,
-    n_depth=0,
-    test_time="2026-01-31T12:00:00Z",
     samples_ns=(2_000_000_000, 2_500_000_000),
-    test_kind="tg",
     weir_version="1.0",
 )
 

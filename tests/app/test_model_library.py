@@ -109,4 +109,6 @@ def test_closing_in_the_middle_of_a_look_is_quiet(qtbot: QtBot, shelf: Shelf) ->
         small_model(shelf.own / f"m{number}.gguf")
     shelf.window.show()
     shelf.library.close()
+    listed = dict(shelf.library.service.models)
     qtbot.wait(50)
+    assert shelf.library.service.models == listed

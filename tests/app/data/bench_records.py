@@ -7,7 +7,7 @@ from typing import Any
 
 from app.data.bench_record import BenchRecord
 
-RECORD = BenchRecord(
+BARE = BenchRecord(
     build_commit="0c1e570",
     build_number=0,
     cpu_info="A processor",
@@ -30,6 +30,11 @@ RECORD = BenchRecord(
     test_time="2026-01-31T12:00:00Z",
     samples_ns=(1_000_000_000, 2_000_000_000, 1_280_000_000),
     test_kind="tg",
+)
+"""With what `llama-bench` would know, and nothing else."""
+
+RECORD = replace(
+    BARE,
     model_name="Llama",
     bytes_per_token=10**8,
     bandwidth_gbs=20.0,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -22,24 +21,6 @@ from tests.fake_hub.server import FakeHub
 
 STATUS = DownloadStatus
 SIZE = 400_000
-
-
-@pytest.fixture
-def open_desk(hub: FakeHub, tmp_path: Path) -> Iterator[Callable[..., Desk]]:
-    opened: list[Desk] = []
-
-    def open_(**options: object) -> Desk:
-        opened.append(Desk(hub, tmp_path / "models", **options))  # type: ignore[arg-type]
-        return opened[-1]
-
-    yield open_
-    for desk in opened:
-        desk.queue.close()
-
-
-@pytest.fixture
-def desk(open_desk: Callable[..., Desk]) -> Desk:
-    return open_desk()
 
 
 def test_all_are_fetched_and_shown_as_done_in_order(hub: FakeHub, desk: Desk) -> None:

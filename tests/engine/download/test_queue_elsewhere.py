@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -17,19 +16,6 @@ from tests.fake_hub.server import FakeHub
 OpenDesk = Callable[[], Desk]
 STATUS = DownloadStatus
 SIZE = 400_000
-
-
-@pytest.fixture
-def open_desk(hub: FakeHub, tmp_path: Path) -> Iterator[OpenDesk]:
-    opened: list[Desk] = []
-
-    def open_() -> Desk:
-        opened.append(Desk(hub, tmp_path / "models"))
-        return opened[-1]
-
-    yield open_
-    for desk in opened:
-        desk.queue.close()
 
 
 def test_another_window_downloads_and_this_one_follows(hub: FakeHub, open_desk: OpenDesk) -> None:

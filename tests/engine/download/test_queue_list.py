@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -15,24 +14,6 @@ from tests.fake_hub.server import FakeHub
 
 STATUS = DownloadStatus
 SIZE = 400_000
-
-
-@pytest.fixture
-def open_desk(hub: FakeHub, tmp_path: Path) -> Iterator[Callable[..., Desk]]:
-    opened: list[Desk] = []
-
-    def open_(**options: object) -> Desk:
-        opened.append(Desk(hub, tmp_path / "models", **options))  # type: ignore[arg-type]
-        return opened[-1]
-
-    yield open_
-    for desk in opened:
-        desk.queue.close()
-
-
-@pytest.fixture
-def desk(open_desk: Callable[..., Desk]) -> Desk:
-    return open_desk()
 
 
 def test_finished_ones_are_cleared_and_their_models_stay(hub: FakeHub, desk: Desk) -> None:
