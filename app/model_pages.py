@@ -6,6 +6,7 @@ somebody looks. What is connected with what of these parts stands here.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,12 +15,14 @@ from app.data.paths import data_dir, models_dir
 from app.services.notice import Notice
 from engine.download.download_values import DownloadStatus
 from engine.download.queue_file import QueueFile
+from engine.hub.hub_errors import Remedy
 
 if TYPE_CHECKING:
     from app.model_discovery import ModelDiscovery
     from app.model_library import ModelLibrary
     from app.services.downloads import Downloads, DownloadsSummary
     from app.views.models_page import ModelsPage, ModelsPart
+    from app.views.proposals_view import ProposalsView
     from app.window import Weir
     from engine.hub.hub_values import RemoteModel
     from engine.hub.token_store import TokenStore
@@ -41,6 +44,7 @@ class ModelPages:
         self._library: ModelLibrary | None = None
         self._discovery: ModelDiscovery | None = None
         self._page: ModelsPage | None = None
+        self._first_proposals: ProposalsView | None = None
 
     @property
     def page(self) -> ModelsPage:
@@ -63,15 +67,14 @@ class ModelPages:
 
     def propose(self) -> None:
         """Show on the page of a new chat what fits this machine, if nothing but the starter is here."""
-        if self._weir.sources is None or any(_model_files(models_dir())):
+        if self._weir.sources is None or any(models_dir().glob("*/*/**/*.gguf")):
             return
-        from app.views.models_page import ModelsPart
-
-        view = self._with_discovery().proposals_view(_PROPOSED_AT_FIRST)
+        view = self._first_proposals = self._with_discovery().proposals_view(_PROPOSED_AT_FIRST)
         view.download_requested.connect(self._download)
         view.repository_requested.connect(self._open_repository)
-        view.remedy_chosen.connect(lambda _remedy, _url: self._show(ModelsPart.DISCOVER))
+        view.remedy_chosen.connect(self._on_remedy)
         self._weir.window.empty.show_proposals(view)
+        self._show_known()
 
     def close(self) -> None:
         """End all that runs; downloads go on at the next start."""
@@ -120,6 +123,7 @@ class ModelPages:
             downloads.changed.connect(lambda _states: self._show_known())
             downloads.finished.connect(self._on_finished)
             self._show_summary(downloads.summary)
+            self._show_known()  # what an earlier Weir has left
         return self._downloads
 
     @property
@@ -149,6 +153,7 @@ class ModelPages:
             self._discovery.page.download_requested.connect(self._download)
             if weir.calibrations:
                 weir.calibrations.measured.connect(self._discovery.proposals.propose)
+            self._show_known()
         return self._discovery
 
     def _with_tokens(self) -> TokenStore:
@@ -187,9 +192,14 @@ class ModelPages:
             elif state.status is not DownloadStatus.CANCELLED:
                 (installed if state.path else downloading).append(state.id)
         if self._library:
-            own = self._library.service.own
-            paths = self._library.service.models
-            installed += [path.relative_to(own).as_posix() for path in paths if path.is_relative_to(own)]
+            # As texts: this is asked ten times a second while something is downloaded.
+            own = f"{self._library.service.own}{os.sep}"
+            paths = [str(path) for path in self._library.service.models]
+            installed += [path[len(own) :].replace(os.sep, "/") for path in paths if path.startswith(own)]
+        if self._first_proposals:
+            from app.views.download_button import KnownDownloads
+
+            self._first_proposals.show_known(KnownDownloads.of(installed, downloading, stopped))
         self._discovery.page.show_downloads(installed, downloading, stopped)
 
     def _open_repository(self, repo_id: str) -> None:
@@ -197,6 +207,15 @@ class ModelPages:
 
         self._show(ModelsPart.DISCOVER)
         self._with_discovery().page.open_repository(repo_id)
+
+    def _on_remedy(self, remedy: Remedy, _url: str) -> None:
+        """What the Hub refused to a first proposal is seen to where models are found."""
+        from app.views.models_page import ModelsPart
+
+        if remedy is Remedy.ENTER_TOKEN:
+            self._ask_for_token()
+        else:
+            self._show(ModelsPart.DISCOVER)
 
     def _ask_for_token(self) -> None:
         from app.views.models_page import ModelsPart
@@ -207,8 +226,3 @@ class ModelPages:
     def _show(self, part: ModelsPart) -> None:
         self._weir.pages.open_models()
         self.page.show_part(part)
-
-
-def _model_files(folder: Path) -> Sequence[Path]:
-    """Files of models in Weir's own folder, whatever is in them."""
-    return [path for path in folder.glob("*/*/**/*.gguf") if path.is_file()]

@@ -11,9 +11,11 @@ from pytestqt.qtbot import QtBot
 
 from app.views.discover_page import DiscoverPage
 from app.views.proposal_row import ProposalRow
+from app.views.proposals_view import ProposalsView
 from app.window import Weir
 from engine.download import queue_client
 from engine.download.download_values import DownloadState, DownloadStatus
+from engine.hub.hub_errors import Remedy
 from tests.app.conftest import settle
 from tests.app.download_stage import ScriptedQueue, remote
 from tests.app.planned_machine import GIB, Bench, cpu, machine
@@ -63,6 +65,30 @@ def test_proposal_says_how_its_download_goes(
     page.download_requested.emit(model)
     settle()
     assert row.button.text() == words
+
+
+def test_first_proposals_say_how_their_download_goes(weir: Weir, queue: ScriptedQueue) -> None:
+    weir.pages.models.propose()
+    settle()
+    view = weir.window.empty.findChild(ProposalsView)
+    assert view is not None
+    entry = view.rows[0].proposal.model
+    model = replace(remote(), repo_id=entry.repo_id, parts=(replace(remote().parts[0], path=entry.file),))
+    queue.listed = (DownloadState(model, DownloadStatus.RUNNING),)
+    view.download_requested.emit(model)
+    settle()
+    assert view.rows[0].button.text() == "Downloading"
+
+
+def test_token_that_a_first_proposal_needs_can_be_entered(weir: Weir) -> None:
+    weir.pages.models.propose()
+    settle()
+    view = weir.window.empty.findChild(ProposalsView)
+    assert view is not None
+    view.remedy_chosen.emit(Remedy.ENTER_TOKEN, "")
+    page = weir.pages.models.page.findChild(DiscoverPage)
+    assert weir.window.pages.currentWidget() is weir.pages.models.page
+    assert page is not None and not page.sheet.isHidden()
 
 
 def test_proposals_are_counted_anew_once_the_machine_was_measured(weir: Weir, bench: Bench) -> None:
