@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 command = partial(_inspect, arguments.file, arguments.as_json)
             case "plan":
                 command = partial(_plan, plan_options(arguments))
-            case "search" | "pull" | "models" | "rm":
+            case "search" | "pull" | "models" | "rm" | "quantize":
                 command = partial(_library, arguments)
             case "chat":
                 command = partial(_chat, chat_options(arguments))
@@ -129,7 +129,12 @@ def _doctor(as_json: bool, measures: bool) -> int:
 
 
 def _library(arguments: argparse.Namespace) -> int:
-    """What finds, fetches, lists and deletes models."""
+    """What finds, fetches, makes, lists and deletes models."""
+    if arguments.command == "quantize":
+        from app.cli.quantize import run_quantize
+        from app.cli.quantize_arguments import quantize_options
+
+        return run_quantize(quantize_options(arguments))
     if arguments.command == "search":
         from app.cli.search import run_search
         from app.cli.search_arguments import search_options

@@ -92,6 +92,7 @@ class BenchmarkPages:
         page = BenchPage(benchmarks, results, self._models, self._loaded)
         page.closed.connect(self._close)
         weir.loader.changed.connect(page.show_models)
+        weir.pages.models.library.quantizing.ended.connect(self._go_on)
         library = weir.pages.models.library.service
         library.found.connect(page.show_models)
         library.gone.connect(page.show_models)
@@ -112,7 +113,8 @@ class BenchmarkPages:
 
     def _others_at_work(self) -> bool:
         writing = self._open is not None and self._open.answering.is_writing
-        return writing or self._weir.endurance.current is not None
+        weir = self._weir
+        return writing or weir.endurance.current is not None or weir.pages.models.is_quantizing
 
     def _go_on(self) -> None:
         if self._benchmarks:

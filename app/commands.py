@@ -6,9 +6,10 @@ The ids of `app.views.shortcuts` are carried out here, by shortcut or from the p
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QCoreApplication, QPoint
 from PySide6.QtGui import QShortcut
 
 from app.connections import ask_to_export
@@ -18,6 +19,7 @@ from app.services.chat_files import ChatFormat
 from app.services.notice import NoticeAction
 from app.views.chat_file_dialogs import ask_what_to_import
 from app.views.shortcuts import Place, section_words, shortcuts
+from app.views.variants_menu import VariantsMenu
 from engine.protocol import Role
 
 if TYPE_CHECKING:
@@ -85,6 +87,7 @@ class Commands:
             "new_chat": self._weir.window.sidebar.new_chat_requested.emit,
             "edit_last": self._edit_last,
             "again": self._again,
+            "several": self._ask_for_several,
             "copy_reply": self._copy_reply,
         }
 
@@ -204,7 +207,9 @@ class Commands:
             return _tr("there is no reply yet")
         if command_id == "edit_last" and self._weir.transcript.last(Role.USER) is None:
             return _tr("there is no message yet")
-        if command_id == "again" and self._weir.open and self._weir.open.controller.running:
+        if command_id == "several" and last is None and not self._weir.window.composer.has_content():
+            return _tr("nothing is written, and there is no reply yet")
+        if command_id in ("again", "several") and self._weir.open and self._weir.open.controller.running:
             return _tr("a reply is being written")
         return ""
 
@@ -227,6 +232,16 @@ class Commands:
         last = self._weir.transcript.last(Role.ASSISTANT)
         if self._weir.open and last:
             self._weir.open.branches.again(last.id)
+
+    def _ask_for_several(self) -> None:
+        """Of what is written, else of the last reply."""
+        composer, last = self._weir.window.composer, self._weir.transcript.last(Role.ASSISTANT)
+        if composer.has_content():
+            composer.open_variants_menu()
+        elif self._weir.open and last:
+            menu = VariantsMenu(_tr("Write the last reply again"), composer)
+            menu.chosen.connect(partial(self._weir.open.branches.again, last.id))
+            menu.popup(composer.several.mapToGlobal(QPoint(0, -menu.sizeHint().height())))
 
     def _edit_last(self) -> None:
         last = self._weir.transcript.last(Role.USER)

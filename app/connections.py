@@ -78,6 +78,7 @@ def connect_gauges(weir: Weir) -> None:
     window.status.show_total_memory(machine_memory().total)
     if calibrations := weir.calibrations:
         window.memory.read_use = lambda: calibrations.use(history.newest)
+    window.memory.name_of = weir.chats.name_of
     window.status.panel_requested.connect(window.memory.toggle)
     window.memory.opened.connect(window.status.show_panel_open)
 
@@ -113,6 +114,7 @@ def _connect_list(weir: Weir, open_chats: OpenChats) -> None:
     window, sidebar, controller = weir.window, weir.window.sidebar, open_chats.controller
     sidebar.new_chat_requested.connect(lambda: controller.open(None))
     sidebar.chat_chosen.connect(controller.open)
+    open_chats.list.deleted.connect(weir.saved_kv.forget)
     sidebar.pin_requested.connect(open_chats.list.pin)
     sidebar.delete_requested.connect(open_chats.list.delete)
     sidebar.search_requested.connect(open_chats.search.find)
@@ -122,6 +124,7 @@ def _connect_list(weir: Weir, open_chats: OpenChats) -> None:
     sidebar.options_requested.connect(lambda _chat: weir.pages.open_chat_options())
     sidebar.export_requested.connect(lambda chat, form: ask_to_export(weir, open_chats, chat, form))
     sidebar.export_all_requested.connect(lambda form: ask_to_export(weir, open_chats, None, form))
+    open_chats.answering.chats_changed.connect(weir.chats.set_answering)
     sidebar.import_requested.connect(lambda: ask_what_to_import(window, open_chats.files.import_from))
 
 
@@ -133,6 +136,9 @@ def _connect_composer(weir: Weir, open_chats: OpenChats) -> None:
     composer.send_requested.connect(window.banner.clear)
     composer.send_requested.connect(window.transcript.scroll_to_end)
     composer.send_requested.connect(controller.send)
+    composer.variants_requested.connect(window.banner.clear)
+    composer.variants_requested.connect(window.transcript.scroll_to_end)
+    composer.variants_requested.connect(controller.send)
     composer.stop_requested.connect(controller.stop)
     composer.cancel_edit_requested.connect(controller.cancel_edit)
     composer.files_offered.connect(lambda paths: _take_files(weir, open_chats, paths))
@@ -154,6 +160,9 @@ def _connect_messages(weir: Weir, open_chats: OpenChats) -> None:
     messages.edit_requested.connect(controller.begin_edit)
     messages.edit_requested.connect(weir.window.composer.setFocus)
     messages.again_requested.connect(branches.again)
+    messages.choose_requested.connect(branches.choose)
+    messages.choose_requested.connect(weir.window.composer.setFocus)
+    messages.stop_requested.connect(open_chats.answering.stop_reply)
     messages.go_on_requested.connect(branches.go_on)
     messages.version_requested.connect(branches.show_version)
     messages.delete_requested.connect(branches.take_out)

@@ -5,20 +5,27 @@ Objects of the window go in, the page comes out. What is connected with what of 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from app.data.library_file import LibraryFile
-from app.data.paths import library_path, models_dir
+from app.data.paths import library_path, models_dir, quantized_dir
 from app.data.provenance import provenance_of
+from app.services.engine_bridge import ClientFactory
 from app.services.gauge_history import GaugeHistory
 from app.services.library import LibraryService
+from app.services.machine_plans import MachinePlans
 from app.services.model_fits import ModelFits
 from app.services.model_import import ModelImport
 from app.services.model_loader import ModelLoader
 from app.services.model_removal import ModelRemoval
 from app.services.plan_sources import PlanSources
 from app.services.preferences import Preferences
+from app.services.quantize_prospects import QuantizeProspects
+from app.services.quantizing import Quantizing
 from app.views.library_page import LibraryPage
+from app.views.quantize_panel import QuantizePanel
+from engine.client import EngineClient
 
 
 class ModelLibrary:
@@ -32,8 +39,13 @@ class ModelLibrary:
         *,
         sources: PlanSources | None,
         starter: str | None,
+        make_client: ClientFactory = EngineClient,
+        obstacle: Callable[[], str] = lambda: "",
     ) -> None:
-        """Without `sources` nobody says how a model fits. Raises KnownError when Weir has no folder."""
+        """Without `sources` nobody says how a model fits. `obstacle`: why nothing can be quantized now.
+
+        Raises KnownError when Weir has no folder.
+        """
         self._loader = loader
         self.service = LibraryService(
             preferences,
@@ -45,7 +57,11 @@ class ModelLibrary:
         self.removal = ModelRemoval(self.service, self._in_use)
         self.imports = ModelImport(self.service)
         self.fits = ModelFits(sources, loader, history, preferences) if sources else None
+        machine = MachinePlans(sources, loader, history, preferences) if sources else None
+        self.quantizing = Quantizing(quantized_dir(), make_client, obstacle)
+        self._prospects = QuantizeProspects(quantized_dir(), machine)
         self.page = LibraryPage(self.service, self.removal, self.imports, preferences)
+        self.panel = QuantizePanel(self.quantizing, self._prospects, self.page.question)
         self._connect()
 
     def close(self) -> None:
@@ -53,10 +69,17 @@ class ModelLibrary:
         self.service.close()
         self.removal.close()
         self.imports.close()
+        self._prospects.close()
+        self.quantizing.close()
         if self.fits:
             self.fits.close()
 
     def _connect(self) -> None:
+        self.page.add_part(self.panel)
+        self.page.list.quantize_requested.connect(self.panel.ask)
+        self.panel.load_requested.connect(self.page.model_chosen)
+        self.panel.closed.connect(self.page.list.setFocus)
+        self.quantizing.finished.connect(lambda _run, _event: self.service.refresh())
         self._loader.changed.connect(self._show_loaded)
         self._show_loaded()
         if self.fits:

@@ -11,21 +11,25 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.data.paths import data_dir, models_dir
+from app.data.paths import QUANTIZED_FOLDER, data_dir, models_dir
+from app.services.engine_bridge import ClientFactory
 from app.services.notice import Notice
 from engine.download.download_values import DownloadStatus
 from engine.download.queue_file import QueueFile
 from engine.hub.hub_errors import Remedy
+from engine.models.unfinished_file import sweep
 
 if TYPE_CHECKING:
     from app.model_discovery import ModelDiscovery
     from app.model_library import ModelLibrary
     from app.services.downloads import Downloads, DownloadsSummary
+    from app.services.quantizing import QuantizeRun
     from app.views.models_page import ModelsPage, ModelsPart
     from app.views.proposals_view import ProposalsView
     from app.window import Weir
     from engine.hub.hub_values import RemoteModel
     from engine.hub.token_store import TokenStore
+    from engine.protocol import QuantizeFinished
 
 
 _PROPOSED_AT_FIRST = 2  # on the page of a new chat, where they must not crowd out the rest
@@ -34,9 +38,16 @@ _PROPOSED_AT_FIRST = 2  # on the page of a new chat, where they must not crowd o
 class ModelPages:
     """Owns the library, the discovery, the downloads and the page that shows them."""
 
-    def __init__(self, weir: Weir, choose: Callable[[str], None], close: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        weir: Weir,
+        make_client: ClientFactory,
+        choose: Callable[[str], None],
+        close: Callable[[], None],
+    ) -> None:
         """`choose` is called with the path of a model to load, `close` when the page is left."""
         self._weir = weir
+        self._make_client = make_client
         self._choose = choose
         self._close = close
         self._tokens: TokenStore | None = None
@@ -54,7 +65,11 @@ class ModelPages:
         return self._page
 
     def go_on(self) -> None:
-        """Let downloads that an earlier Weir has left go on. Raises KnownError as `page` does."""
+        """Let downloads that an earlier Weir has left go on, and sweep what it had not finished making.
+
+        Raises KnownError as `page` does.
+        """
+        sweep(models_dir() / QUANTIZED_FOLDER)
         if QueueFile(models_dir()).stamp:
             self._with_downloads()
 
@@ -75,6 +90,15 @@ class ModelPages:
         view.remedy_chosen.connect(self._on_remedy)
         self._weir.window.empty.show_proposals(view)
         self._show_known()
+
+    @property
+    def is_quantizing(self) -> bool:
+        """Whether a model is being quantized."""
+        return self._library is not None and self._library.quantizing.running
+
+    def why_not_quit(self) -> str:
+        """A question before Weir is left, or nothing."""
+        return self._library.quantizing.why_not_quit() if self._library else ""
 
     def close(self) -> None:
         """End all that runs; downloads go on at the next start."""
@@ -134,8 +158,15 @@ class ModelPages:
 
             weir = self._weir
             self._library = ModelLibrary(
-                weir.preferences, weir.loader, weir.history, sources=weir.sources, starter=weir.starter
+                weir.preferences,
+                weir.loader,
+                weir.history,
+                sources=weir.sources,
+                starter=weir.starter,
+                make_client=self._make_client,
+                obstacle=weir.pages.benchmarks.obstacle,
             )
+            self._library.quantizing.finished.connect(self._on_quantized)
             self._library.service.found.connect(lambda _models: self._show_known())
             self._library.service.gone.connect(lambda _paths: self._show_known())
         return self._library
@@ -175,6 +206,11 @@ class ModelPages:
             self._library.service.refresh()
         words = self._weir.window.tr("{0} was downloaded and verified: Models lets you use it.")
         self._weir.window.banner.add(Notice(words.format(path.stem), calm=True))
+
+    def _on_quantized(self, run: QuantizeRun, _event: QuantizeFinished) -> None:
+        if self._page is None or not self._page.isVisible():  # there it is told already
+            words = self._weir.window.tr("{0} was quantized to {1}: Models lets you use it.")
+            self._weir.window.banner.add(Notice(words.format(run.name, run.command.kind), calm=True))
 
     def _show_summary(self, summary: DownloadsSummary) -> None:
         self._weir.window.sidebar.show_download(summary.percent)

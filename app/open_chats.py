@@ -27,6 +27,7 @@ from app.services.preferences import Preferences
 from app.services.search import Search
 from app.services.sights import Sights
 from app.services.token_counts import TokenCounts
+from app.services.variants import Variants
 
 
 class OpenChats:
@@ -49,7 +50,8 @@ class OpenChats:
         self.answering = Answering(store, loader, self.options, hold)
         self.attachments = Attachments()
         self.counts = TokenCounts(loader)
-        self.branches = Branches(store, self.answering, transcript)
+        variants = Variants(store, self.answering.written)
+        self.branches = Branches(store, self.answering, transcript, variants)
         self.list = ChatList(store, chats)
         self.sights = Sights(store, self.answering, loader, self.options)
         self.pins = Pins(store, self.sights, transcript)

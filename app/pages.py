@@ -36,7 +36,7 @@ class Pages:
         self.chat_options: ChatOptionsPanel | None = None
         self.shortcuts: ShortcutsPage | None = None
         self.load_plan: LoadPlanPage | None = None
-        self.models = ModelPages(weir, self.choose_model, self._close)
+        self.models = ModelPages(weir, make_client, self.choose_model, self._close)
         self.benchmarks = BenchmarkPages(weir, make_client, self._close)
         weir.window.sidebar.page_requested.connect(self.open)
 
@@ -91,6 +91,9 @@ class Pages:
             self.settings = SettingsPage(self._weir.preferences, self._weir.database.parent)
             self.settings.closed.connect(self._close)
             self.settings.reload_requested.connect(self._reload)
+            self.settings.clear_saved_requested.connect(self._weir.saved_kv.clear)
+            self._weir.saved_kv.measured.connect(self.settings.show_saved)
+        self._weir.saved_kv.measure()
         self.show_model(self._weir.loader.info)
         self._show(self.settings, "settings")
 

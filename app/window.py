@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QApplication, QMessageBox
 from app import connections
 from app.commands import Commands
 from app.data.chat_store import OpenedStore
-from app.data.paths import database_path, settings_path
+from app.data.paths import database_path, saved_kv_dir, settings_path
 from app.data.settings import SettingsStore
 from app.item_models.chat_list_item_model import ChatListItemModel
 from app.item_models.transcript_item_model import TranscriptItemModel
@@ -34,8 +34,10 @@ from app.services.model_options import ModelOptions
 from app.services.notice import Notice
 from app.services.plan_sources import PlanSources, this_machine
 from app.services.preferences import Preferences
+from app.services.saved_kv import SavedKVService
 from app.services.shutdown_signals import ShutdownSignals
 from app.views.main_window import MainWindow
+from app.views.quit_question import may_quit
 from engine.client import EngineClient, HeadStart
 from engine.errors import KnownError
 from engine.models.starter import starter_model_path
@@ -60,6 +62,7 @@ class Weir:
         settings_store = SettingsStore(settings_path())
         settings, self._settings_notice = settings_store.load()
         self.preferences = Preferences(settings_store, settings)
+        self.saved_kv = SavedKVService(self.preferences, saved_kv_dir())
         self.loader = ModelLoader(self.preferences, make_client)
         self.endurance = EnduranceMeasurement(self.loader, self.preferences, make_client)
         self.options = ModelOptions(self.preferences, self.loader)
@@ -82,6 +85,7 @@ class Weir:
         self.opening = ChatOpening(self.window)
         self.open: OpenChats | None = None
         self.pages = Pages(self, make_client)
+        self.window.may_close = self._may_close
         self.commands = Commands(self)
         connections.connect_model(self)
         connections.connect_gauges(self)
@@ -146,10 +150,19 @@ class Weir:
         if typed_meanwhile:
             self.open.controller.set_draft(typed_meanwhile)
         self.open.list.refresh()
+        self.saved_kv.tidy([chat.id for chat in opened.store.list_chats()])
         self.open.controller.open(None)
 
     def _tell(self, message: str) -> None:
         self.window.banner.add(Notice(message))
+
+    def close_now(self) -> None:
+        """Leave without a question: the system, or a terminal, wants it."""
+        self.window.may_close = lambda: True
+        self.window.close()
+
+    def _may_close(self) -> bool:
+        return may_quit(self.pages.models.why_not_quit(), self.window)
 
     def _close(self) -> None:
         self.opening.close()
@@ -166,6 +179,7 @@ class Weir:
         if self.open:
             self.open.close()
         self.loader.close(CLOSING_S)
+        self.saved_kv.close()
 
 
 def run_window(argv: list[str], head_start: HeadStart | None = None) -> int:
@@ -187,7 +201,7 @@ def run_window(argv: list[str], head_start: HeadStart | None = None) -> int:
             QMessageBox.critical(None, "Weir", str(error))
         return 1
     connections.dress(application, weir.preferences)
-    signals = ShutdownSignals(weir.window.close)
+    signals = ShutdownSignals(weir.close_now)
     weir.show(head_start.close if head_start else lambda: None)
     code = application.exec()
     signals.release()

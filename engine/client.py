@@ -21,10 +21,20 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from engine.errors import EngineGone
-from engine.protocol import BackendReport, Command, DeviceMemory, EngineDied, Event, Shutdown
+from engine.protocol import (
+    BackendReport,
+    Command,
+    DeviceMemory,
+    EngineDied,
+    Event,
+    LoadModel,
+    ModelLoaded,
+    Shutdown,
+)
 
 _SPAWN = multiprocessing.get_context("spawn")
 _SECONDS_TO_END = 1.0
+_SECONDS_TO_SAVE = 15.0  # a gigabyte of cells on a slow disk
 _SECONDS_TO_PROBE = 30.0
 
 
@@ -60,6 +70,7 @@ class EngineClient:
         worker = worker or _Worker()
         self._on_event = on_event
         self._closed = False
+        self._saves = self._has_loaded = False
         self._sending = threading.Lock()
         self._backend: BackendReport | None = None
         self._has_begun = threading.Event()
@@ -85,6 +96,8 @@ class EngineClient:
 
         Raises EngineGone if the worker has ended.
         """
+        if isinstance(command, LoadModel):
+            self._saves = command.saved_kv is not None
         try:
             with self._sending:
                 self._connection.send(command)
@@ -92,14 +105,17 @@ class EngineClient:
             raise EngineGone("The engine has stopped. Your chat is safe; send the message again.") from error
 
     def close(self) -> None:
-        """End the worker, within about a second even in the middle of a decode. May be called twice."""
+        """End the worker, within about a second even in the middle of a decode. May be called twice.
+
+        A worker that keeps the cells of chats on disk takes as long as it needs to write them.
+        """
         if self._closed:
             return
         self._closed = True
         atexit.unregister(self.close)
         with suppress(EngineGone):
             self.send(Shutdown())
-        self._process.join(_SECONDS_TO_END)
+        self._process.join(_SECONDS_TO_SAVE if self._has_loaded and self._saves else _SECONDS_TO_END)
         if self._process.is_alive():
             self._process.kill()  # loading or decoding: nothing in there needs saving
             self._process.join()
@@ -117,7 +133,9 @@ class EngineClient:
             if isinstance(event, BackendReport):
                 self._backend = event
                 self._has_begun.set()
-            elif not self._closed:
+                continue
+            self._has_loaded = self._has_loaded or isinstance(event, ModelLoaded)
+            if not self._closed:
                 self._on_event(event)
         self._has_begun.set()
         if not self._closed:

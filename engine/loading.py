@@ -20,12 +20,15 @@ from engine.chat.chat_template import ChatFormat, NotText, TemplateContext, Temp
 from engine.chat.control_text import ControlTexts
 from engine.chat.prompt import PromptBuilder
 from engine.chat.template_process import TemplateProcess
+from engine.decoding.shelf import Shelf, open_shelf
 from engine.errors import BadRequest, ModelLoadError
 from engine.llama import backend
 from engine.llama.buffers import by_device
 from engine.llama.context import Batch, Context, ContextParams, context_params
+from engine.llama.draft_loading import check_draft, load_draft
+from engine.llama.draft_model import DraftModel
 from engine.llama.model import Model
-from engine.memory.load_options import Settled, settle
+from engine.memory.load_options import Settled, n_sequences, settle
 from engine.memory.memory_plan import LoadShape, Wishes, default_n_ctx, said_n_ctx_train, trained_n_ctx
 from engine.models.gguf_header import GGUFHeader, read_header
 from engine.models.gguf_metadata import ArrayValue
@@ -53,13 +56,19 @@ _MAX_THREADS = 512  # GGML_MAX_N_THREADS in ggml.h; far more of them crash llama
 
 @dataclass(frozen=True, slots=True)
 class LoadedModel:
-    """All that answering needs; `close` frees it in the right order."""
+    """All that answering needs; `close` frees it in the right order.
+
+    `follows_load`: the processor decodes, with as many threads as suit it.
+    """
 
     model: Model
     context: Context
     prompts: PromptBuilder
     n_seq_max: int
     resources: ExitStack
+    shelf: Shelf | None = None
+    draft_model: DraftModel | None = None
+    follows_load: bool = False
 
     def close(self) -> None:
         """Free context, model, template process and backend."""
@@ -80,6 +89,8 @@ def load(command: LoadModel, put: Callable[[Event], None]) -> LoadedModel:
         templates.begin()  # it starts while the weights are read
         llama = open_backend(resources)
         settled = _settle(command, header)
+        if command.draft_path:
+            check_draft(llama, Path(command.path), Path(command.draft_path))
         model = open_model(
             command.path,
             put,
@@ -88,14 +99,22 @@ def load(command: LoadModel, put: Callable[[Event], None]) -> LoadedModel:
             n_gpu_layers=command.n_gpu_layers,
             options=settled.options,
         )
-        context = Context(model, _context_params(command, settled.options, model))
+        params = _context_params(command, settled.options, model)
+        context = Context(model, params)
         resources.callback(context.close)
+        drafter = _load_draft(command, model, params, resources, options=settled.options)
         _try_out(model, context)
         chat_format = _open_format(command, header, model, templates)
         prompts = PromptBuilder(chat_format, model)
         info = _describe(command, header, model, context, chat_format, settled=settled)
+        # Every kind of cache came back exactly; one with positions of several axes (M-RoPE) was not tried.
+        can_keep = context.can_shift or model.has_recurrent_state
+        shelf = open_shelf(command.saved_kv, context.n_ctx, info) if can_keep else None
         put(ModelLoaded(info, (time.perf_counter() - started) * 1000))
-        return LoadedModel(model, context, prompts, command.n_seq_max, resources.pop_all())
+        follows_load = command.n_threads is None and settled.options.devices == ()
+        return LoadedModel(
+            model, context, prompts, info.n_seq_max, resources.pop_all(), shelf, drafter, follows_load
+        )
 
 
 def open_backend(resources: ExitStack) -> backend.Backend:
@@ -149,7 +168,8 @@ def _settle(command: LoadModel, header: GGUFHeader) -> Settled:
 def _context_params(command: LoadModel, options: EffectiveOptions, model: Model) -> ContextParams:
     n_ctx = default_n_ctx(model.n_ctx_train) if command.n_ctx is None else command.n_ctx
     check_n_ctx(n_ctx, model)
-    shape = LoadShape(n_ctx, command.n_gpu_layers, command.n_seq_max, options)
+    n_seq_max = n_sequences(command.n_seq_max, model.has_recurrent_state)
+    shape = LoadShape(n_ctx, command.n_gpu_layers, n_seq_max, options)
     return context_params(shape, count_threads(command.n_threads))
 
 
@@ -193,6 +213,20 @@ def _try_out(model: Model, context: Context) -> None:
         batch.close()
 
 
+def _load_draft(
+    command: LoadModel,
+    model: Model,
+    params: ContextParams,
+    resources: ExitStack,
+    *,
+    options: EffectiveOptions,
+) -> DraftModel | None:
+    if not command.draft_path:
+        return None
+    path, n_gpu_layers = Path(command.draft_path), command.n_gpu_layers
+    return load_draft(path, model, params, resources, n_gpu_layers=n_gpu_layers, options=options)
+
+
 def _open_format(
     command: LoadModel, header: GGUFHeader, model: Model, templates: TemplateProcess
 ) -> ChatFormat:
@@ -230,7 +264,7 @@ def _describe(
         n_params=model.n_params,
         n_ctx=context.n_ctx,
         n_ctx_train=model.n_ctx_train,
-        n_seq_max=command.n_seq_max,
+        n_seq_max=n_sequences(command.n_seq_max, model.has_recurrent_state),
         n_threads=context.n_threads,
         kv_bytes=context.kv_bytes,
         chat_format=chat_format.name,

@@ -39,6 +39,7 @@ from engine.protocol import (
     Generate,
     LoadModel,
     LookAt,
+    Quantize,
     Shutdown,
 )
 
@@ -72,6 +73,11 @@ def serve(connection: Connection, stderr_path: str, make_client: ClientFactory) 
             from engine.measure.bench import bench
 
             bench(first, outbox.put, is_cancelled=lambda: not commands.empty(), make_client=make_client)
+        if isinstance(first, Quantize):
+            from engine.quantizing import give_way, quantize
+
+            give_way()
+            quantize(first, outbox.put)  # nothing but its end cancels it
         if not isinstance(first, LoadModel):
             return
         loaded = load(first, outbox.put)
@@ -91,7 +97,16 @@ class Worker:
         self._outbox = outbox
         self._commands = commands
         self._kv_bytes = loaded.context.kv_bytes
-        self._scheduler = Scheduler(loaded.model, loaded.context, loaded.prompts, loaded.n_seq_max)
+        self._shelf = loaded.shelf
+        self._scheduler = Scheduler(
+            loaded.model,
+            loaded.context,
+            loaded.prompts,
+            loaded.n_seq_max,
+            loaded.shelf,
+            draft_model=loaded.draft_model,
+            follows_load=loaded.follows_load,
+        )
         self._counter = TokenCounter(loaded.model.count, outbox.put)
         self._process = psutil.Process()
         self._next_gauges = 0.0
@@ -107,6 +122,8 @@ class Worker:
             self._send_gauges_if_due()
         self._counter.close()
         self._scheduler.close()
+        if self._shelf:
+            self._shelf.close()
 
     def _carry_out_commands(self) -> bool:
         """Carry out what has come in; waits for more while there is nothing to decode."""
@@ -159,6 +176,8 @@ class Worker:
                 rss_bytes=memory.rss,
                 rss_file_bytes=getattr(memory, "shared", None),  # Linux alone tells it
                 devices=backend.devices(),
+                n_threads=scheduler.n_threads,
+                sequences=scheduler.uses,
             )
         )
 

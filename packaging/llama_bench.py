@@ -1,6 +1,6 @@
-"""Build `llama-bench` once, from the very sources that Weir's llama.cpp was compiled from.
+"""Build `llama-bench` and `llama-batched-bench` once, from the sources that Weir was compiled from.
 
-The pinned llama-cpp-python's source distribution goes in; the program lies in `build/llama-bench` afterwards,
+The pinned llama-cpp-python's source distribution goes in; the programs lie in `build/llama-bench` afterwards,
 with a stamp of what it was made from. It is compiled as the library was: for this processor, without AMX.
 Standard library only.
 """
@@ -91,7 +91,8 @@ def _compile(sources: Path, accel: str) -> None:
     configure = ["cmake", "-S", str(sources), "-B", str(FOLDER), *_FLAGS, *backend]
     run_logged(configure, "Configuring llama-bench", _LOG, ROOT, env)
     jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", str(os.cpu_count() or 1))
-    compile_ = ["cmake", "--build", str(FOLDER), "--config", "Release", "--target", "llama-bench", "-j", jobs]
+    targets = ["llama-bench", "llama-batched-bench"]
+    compile_ = ["cmake", "--build", str(FOLDER), "--config", "Release", "--target", *targets, "-j", jobs]
     run_logged(compile_, "Compiling llama-bench, once: 5 to 15 minutes on 2 cores", _LOG, ROOT, env)
 
 

@@ -46,6 +46,9 @@ DEFAULT_ACCEL = "metal" if IS_MAC else "cpu"
 # for its own programs, 84 files are compiled instead of 194.
 _WITHOUT_COMMON = shlex.quote((ROOT / "packaging" / "without_common.cmake").as_posix())
 LIBRARY_ONLY = ("-DLLAVA_BUILD=OFF", f"-DCMAKE_PROJECT_llama_cpp_INCLUDE={_WITHOUT_COMMON}")
+# Its kernels compute several tokens at once in another order than one, so that a reply would depend on how
+# its prompt was cut into batches. Prompts are read as quickly without them.
+SAME_WITH_ANY_BATCH = "-DGGML_LLAMAFILE=OFF"
 
 
 @dataclass(frozen=True)
@@ -185,7 +188,8 @@ def _make_venv() -> None:
 def cmake_flags(accel: str) -> str:
     """What CMAKE_ARGS holds for a backend, the user's own CMAKE_ARGS first."""
     backend = [] if accel == "cpu" else [f"-DGGML_{accel.upper()}=ON"]
-    return " ".join(filter(None, [os.environ.get("CMAKE_ARGS"), *LIBRARY_ONLY, *backend]))
+    own = [*LIBRARY_ONLY, SAME_WITH_ANY_BATCH]
+    return " ".join(filter(None, [os.environ.get("CMAKE_ARGS"), *own, *backend]))
 
 
 def _build_engine(accel: str) -> None:
@@ -193,20 +197,8 @@ def _build_engine(accel: str) -> None:
         f"Compiling llama.cpp for {accel}, once: about 4 minutes on 2 cores"
         + (", longer for a GPU ..." if accel in ("cuda", "vulkan") else " ...")
     )
-    own_flags = bool(os.environ.get("CMAKE_ARGS"))
-    if accel == DEFAULT_ACCEL and not own_flags:
-        _install_engine(accel, [])
-        if _built_backends() == _wanted_backends(accel):
-            return
-    # pip keeps the wheels that it built, and CMAKE_ARGS is no part of their key: without this, it
-    # would hand out the CPU's wheel for ACCEL=cuda, or one that another project built, silently.
-    _install_engine(accel, ["--no-cache-dir", "--no-binary", "llama-cpp-python"])
-    if not own_flags and _built_backends() != _wanted_backends(accel):
-        raise SetupError(f"llama-cpp-python was built, but not for {accel}; see {LOG}.")
-
-
-def _install_engine(accel: str, options: list[str]) -> None:
     more = {"CMAKE_ARGS": cmake_flags(accel)} | without_amx()
+    more |= _own_cache(more)
     # CMake's Makefiles compile one file at a time unless they are told otherwise.
     more["CMAKE_BUILD_PARALLEL_LEVEL"] = os.environ.get(
         "CMAKE_BUILD_PARALLEL_LEVEL", str(os.cpu_count() or 1)
@@ -214,8 +206,31 @@ def _install_engine(accel: str, options: list[str]) -> None:
     nvcc = _nvcc()
     if accel == "cuda" and nvcc:
         more["CUDACXX"] = nvcc
-    command = ["--verbose", "--no-deps", "--force-reinstall", *options, "llama-cpp-python"]
+    command = ["--verbose", "--no-deps", "--force-reinstall", "--no-binary", "llama-cpp-python"]
+    command.append("llama-cpp-python")
     _pip(f"Compiling llama.cpp for {accel}", command, more)
+    if not os.environ.get("CMAKE_ARGS") and _built_backends() != _wanted_backends(accel):
+        raise SetupError(f"llama-cpp-python was built, but not for {accel}; see {LOG}.")
+
+
+def _own_cache(flags: dict[str, str]) -> dict[str, str]:
+    """A cache of pip's for builds with these flags alone.
+
+    pip keeps the wheels that it built, and the flags are no part of their key: from its usual cache it would
+    hand out the CPU's wheel for ACCEL=cuda, or one that another project built, silently.
+    """
+    folder = _pip_cache()
+    if folder is None:
+        return {}
+    key = hashlib.sha256(repr(sorted(flags.items())).encode()).hexdigest()[:12]
+    return {"PIP_CACHE_DIR": str(folder / f"weir-{key}")}
+
+
+def _pip_cache() -> Path | None:
+    """Where pip keeps what it built; None where it is told to keep nothing."""
+    command = [str(PYTHON), "-m", "pip", "cache", "dir"]
+    asked = subprocess.run(command, capture_output=True, text=True, check=False)
+    return Path(asked.stdout.strip()) if asked.returncode == 0 else None
 
 
 def without_amx() -> dict[str, str]:

@@ -114,6 +114,16 @@ def write_no_byte_tokens(path: Path, *, n_vocab: int = 300, seed: int = 0) -> Pa
     return write_network(path, network, _tokenizer_without_bytes(n_vocab))
 
 
+def write_plain_vocabulary(path: Path, *, n_vocab: int, seed: int = 0) -> Path:
+    """A one-layer model with a vocabulary of any size, whose logits spread as a trained model's do."""
+    network = synthetic_models.llama(n_vocab, n_layers=1, n_ctx_train=128, seed=seed)
+    embedding = 4 * network.tensors["token_embd.weight"]
+    network = Network(
+        network.architecture, network.settings, {**network.tensors, "token_embd.weight": embedding}
+    )
+    return write_network(path, network, _tokenizer_without_bytes(n_vocab))
+
+
 def write_first_split_part(folder: Path, *, n_parts: int = 2, seed: int = 0) -> Path:
     """Part 1 of a model split into `n_parts`; the other parts are not written."""
     network = synthetic_models.llama(300, n_layers=1, n_ctx_train=128, seed=seed, tied=False)

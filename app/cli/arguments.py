@@ -10,11 +10,17 @@ from __future__ import annotations
 import argparse
 from dataclasses import dataclass, field
 
-from app.cli import models_arguments, plan_arguments, pull_arguments, search_arguments
+from app.cli import (
+    models_arguments,
+    plan_arguments,
+    pull_arguments,
+    quantize_arguments,
+    search_arguments,
+)
 from app.cli.bench_arguments import DESCRIPTION as BENCH_DESCRIPTION
 from app.cli.bench_arguments import add_bench
 from app.cli.endure_arguments import DESCRIPTION, add_endure
-from app.cli.load_arguments import add_load_options, kv_type, load_options, whole
+from app.cli.load_arguments import add_load_options, add_speculation, kv_type, load_options, whole
 from app.data.message_text import clean_text
 from engine.errors import BadRequest
 from engine.protocol import (
@@ -48,6 +54,8 @@ class ChatOptions:
     kv_type: KVType = KVType.F16
     n_gpu_layers: int = -1
     load_options: LoadOptions = field(default_factory=LoadOptions)
+    draft: str | None = None
+    speculate: bool = True
     as_json: bool = False
 
     def load_command(self, path: str) -> LoadModel:
@@ -61,6 +69,7 @@ class ChatOptions:
             kv_type=self.kv_type,
             n_gpu_layers=self.n_gpu_layers,
             options=self.load_options,
+            draft_path=self.draft if self.speculate else None,
         )
 
 
@@ -91,7 +100,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def _add_library(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """What finds, fetches, lists and deletes models."""
+    """What finds, fetches, makes, lists and deletes models."""
     search = commands.add_parser(
         "search", help="find models on Hugging Face", description=search_arguments.DESCRIPTION
     )
@@ -100,6 +109,10 @@ def _add_library(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "pull", help="download a model from Hugging Face", description=pull_arguments.DESCRIPTION
     )
     pull_arguments.add_pull(pull)
+    quantize = commands.add_parser(
+        "quantize", help="make a smaller model of one in F16", description=quantize_arguments.DESCRIPTION
+    )
+    quantize_arguments.add_quantize(quantize, _positive)
     models_arguments.add_models(commands.add_parser("models", help="list the models that are there"))
     rm = commands.add_parser("rm", help="delete a model", description=models_arguments.RM_DESCRIPTION)
     models_arguments.add_rm(rm)
@@ -129,6 +142,7 @@ def _add_chat(chat: argparse.ArgumentParser) -> None:
     )
     _add_cache(chat)
     add_load_options(chat)
+    add_speculation(chat)
     chat.add_argument("--chat-format", metavar="NAME", help="a named format instead of the file's template")
     chat.add_argument("--json", action="store_true", dest="as_json", help="one JSON object a line")
 
@@ -225,5 +239,7 @@ def chat_options(arguments: argparse.Namespace) -> ChatOptions:
         kv_type=arguments.kv_type,
         n_gpu_layers=arguments.gpu_layers,
         load_options=load_options(arguments),
+        draft=arguments.draft,
+        speculate=arguments.speculation,
         as_json=arguments.as_json,
     )

@@ -248,6 +248,7 @@ class ChatSession:
             stop=options.stop,
             ignore_eos=options.ignore_eos,
             cache=options.cache,
+            speculate=options.speculate,
         )
 
     def _next_event(self) -> Event | Cancel:

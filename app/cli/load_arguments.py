@@ -50,6 +50,18 @@ def add_load_options(parser: argparse.ArgumentParser) -> None:
     add("--mlock", action="store_true", help="keep the weights from being swapped out")
 
 
+def add_speculation(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of drafts to a subcommand's parser."""
+    add = parser.add_argument_group("tokens drafted ahead; the text is the same without").add_argument
+    add("--draft", metavar="FILE", help="a small model with the same vocabulary that drafts")
+    add(
+        "--speculation",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="draft where that is faster, from the chat itself too (default: yes)",
+    )
+
+
 def kv_type(text: str) -> KVType:
     """A KV type, in capitals or not."""
     try:

@@ -95,6 +95,7 @@ def json_fields(model: InstalledModel) -> dict[str, object]:
         "source": str(model.source),
         "repo_id": model.repo_id,
         "verification": str(model.verification),
+        "quantized_from": model.quantized_from,
     }
 
 
@@ -137,7 +138,9 @@ def _row(model: InstalledModel) -> tuple[str, str, str, str, str]:
         return _name(model), "", "", "", model.reason or "cannot be loaded"
     context = f"{model.n_ctx_train:,} tokens" if model.n_ctx_train else ""
     place = _SOURCES[model.source]
-    if model.source is not ModelSource.STARTER:  # whose installer has checked it
+    if model.quantized_from:
+        place = f"quantized from {shown(clean_text(model.quantized_from))}, {place}"
+    elif model.source is not ModelSource.STARTER:  # whose installer has checked it
         place = f"{shown(model.place)}, {model.verification}, {place}"
     return _name(model), scanned.quantization or "", size(scanned.size), context, place
 

@@ -24,6 +24,7 @@ from engine.protocol import (
     ModelLoaded,
     PrefillProgress,
     TextDelta,
+    TurnStats,
 )
 
 # Escape sequences in a reply could move the cursor, rename the window or worse: C0 and C1 go, but
@@ -125,6 +126,8 @@ class PlainOutput:
                 self._progress("")
                 # A message that was not read has no reply, not an empty one.
                 self._end_line(even_if_empty=not event.text and event.reason is not FinishReason.CONTEXT_FULL)
+                if self._shows_progress and (spared := _spared(event.stats)):
+                    self.note(f"{spared}.")
             case Failed():
                 self._end_line()
                 self.note(event.error.message)
@@ -166,6 +169,20 @@ class PlainOutput:
 def _reading(event: PrefillProgress) -> str:
     text = f"reading {event.n_done:,} of {event.n_total:,} tokens"
     return text if event.seconds_left is None else f"{text}, {event.seconds_left:,.0f} s left"
+
+
+def _spared(stats: TurnStats) -> str:
+    """What a turn did not have to read or to decode one by one; "" if that is nothing."""
+    parts = [
+        f"{count:,} tokens {how}"
+        for count, how in ((stats.tokens_restored, "restored"), (stats.tokens_shared, "shared"))
+        if count
+    ]
+    if stats.tokens_drafted:
+        parts.append(f"drafts {stats.tokens_accepted:,} of {stats.tokens_drafted:,}")
+        if stats.draft_gain is not None and math.isfinite(stats.draft_gain):
+            parts.append(f"{stats.draft_gain:.1f} times as fast")
+    return ", ".join(parts)
 
 
 def _printable(text: str) -> str:

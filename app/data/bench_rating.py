@@ -103,7 +103,8 @@ def token_work(facts: ModelFacts, case: BenchCase) -> TokenWork:
     """What a token in the middle of the case's reply makes the one device do that all layers lie on."""
     cells = case.n_depth + case.n_prompt + case.n_gen / 2
     places = ("all",) * (facts.n_layers + 1)
-    return works(facts, places, cells, case.k_type, case.v_type)["all"]
+    is_flash = case.flash_attention is not FlashAttention.OFF
+    return works(facts, places, cells, case.k_type, case.v_type, flash_attention=is_flash)["all"]
 
 
 def _predicted(work: TokenWork, facts: ModelFacts, device: Device | None, machine: Machine) -> float | None:

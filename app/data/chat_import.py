@@ -161,6 +161,9 @@ def _attachment(attachment: _Json) -> Attachment:
     return Attachment(_get(attachment, "name", _text), _get(attachment, "text", _text))
 
 
+_COUNTS = ("tokens_restored", "tokens_shared", "tokens_drafted", "tokens_accepted")
+
+
 def _numbers(value: object) -> TurnNumbers:
     numbers = _object(value)
     reason = _get(numbers, "finish_reason", _or_none(_text))
@@ -172,6 +175,8 @@ def _numbers(value: object) -> TurnNumbers:
         FinishReason(reason) if reason in set(FinishReason) else None,  # a newer Weir may know more
         _get(numbers, "reevaluated_because", _or_none(_text)),
         _get(numbers, "thinking_ms", _or_none(_number)),
+        **{name: _get(numbers, name, _or_none(_count)) or 0 for name in _COUNTS},
+        draft_gain=_get(numbers, "draft_gain", _or_none(_number)),
     )
 
 

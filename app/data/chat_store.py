@@ -23,15 +23,19 @@ from pathlib import Path
 
 from app.data.chat_records import ChatRecords
 from app.data.database import explained, open_database, snapshot
-from app.data.message_rows import count_versions, insert_message, read_messages, read_tree
+from app.data.message_rows import (
+    count_versions,
+    insert_message,
+    interrupt_orphans,
+    read_messages,
+    read_tree,
+)
 from app.data.message_text import clean_text, title_of
 from app.data.message_tree import MessageTree
-from app.data.owner import Owner, is_running, this_process
+from app.data.new_messages import new_question, new_reply
+from app.data.owner import this_process
 from app.data.stored_message import Attachment, MessageState, StoredMessage, TurnNumbers, columns_of
 from engine.errors import KnownError
-from engine.protocol import Role
-
-_NO_ID = 0  # of a message that is not inserted yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,20 +76,8 @@ class ChatStore(ChatRecords):
 
     def recover(self) -> int:
         """Mark replies as interrupted whose process does not run any more; returns how many."""
-        streaming = "state = 'streaming'"
         with self._writing():
-            owners = self._connection.execute(
-                f"SELECT DISTINCT owner_pid, owner_started FROM messages WHERE {streaming}"
-            ).fetchall()
-            gone = [owner for owner in owners if None in owner or not is_running(Owner(*owner))]
-            return sum(
-                self._execute(
-                    f"UPDATE messages SET state = 'interrupted' WHERE {streaming}"
-                    " AND owner_pid IS ? AND owner_started IS ?",
-                    *owner,
-                )
-                for owner in gone
-            )
+            return interrupt_orphans(self._connection)
 
     # --- reading ----------------------------------------------------------------------------------
 
@@ -94,6 +86,13 @@ class ChatStore(ChatRecords):
         with explained(self._path), snapshot(self._connection):
             tree = read_tree(self._connection, chat_id)
             return read_messages(self._connection, tree, tree.branch(self.head(chat_id)))
+
+    def some_messages(self, chat_id: str, message_ids: Sequence[int]) -> list[StoredMessage]:
+        """Those of a chat's messages, of whatever branch, that exist and were not removed; oldest first."""
+        with explained(self._path), snapshot(self._connection):
+            tree = read_tree(self._connection, chat_id)
+            shown = [key for key in message_ids if key in tree.versions(tree.parent(key))]
+            return read_messages(self._connection, tree, shown)
 
     def head(self, chat_id: str) -> int | None:
         """The id of the message at the end of the branch that a chat shows; None while it is empty."""
@@ -110,7 +109,7 @@ class ChatStore(ChatRecords):
         Raises KnownError if the chat was deleted.
         """
         with self._writing():
-            return self._add_question(_question(chat_id, self.head(chat_id), content, attachments))
+            return self._add_question(new_question(chat_id, self.head(chat_id), content, attachments))
 
     def add_version(
         self, former: StoredMessage, content: str, attachments: Sequence[Attachment] = ()
@@ -120,7 +119,7 @@ class ChatStore(ChatRecords):
         Raises KnownError if the chat was deleted.
         """
         with self._writing():
-            question = _question(former.chat_id, former.parent_id, content, attachments)
+            question = new_question(former.chat_id, former.parent_id, content, attachments)
             return self._add_question(dataclasses.replace(question, pinned=former.pinned))
 
     # --- replies ----------------------------------------------------------------------------------
@@ -130,13 +129,19 @@ class ChatStore(ChatRecords):
 
         Raises KnownError if the chat or the question was deleted.
         """
-        reply = StoredMessage(
-            *(_NO_ID, question.chat_id, Role.ASSISTANT, "", MessageState.STREAMING, time.time()),
-            model=clean_text(model) if model else None,
-            parent_id=question.id,
-        )
+        return self.begin_replies(question, model, 1)[0]
+
+    def begin_replies(
+        self, question: StoredMessage, model: str | None, n_replies: int
+    ) -> list[StoredMessage]:
+        """So many empty replies below `question`, the first one shown; all of them or none.
+
+        Raises KnownError as `begin_reply` does.
+        """
         with self._writing():
-            return self._add(reply)
+            replies = [self._add(new_reply(question, model)) for _ in range(n_replies)]
+            self._set_head(question.chat_id, replies[0].id)
+            return [dataclasses.replace(one, n_versions=replies[-1].n_versions) for one in replies]
 
     def continue_reply(self, reply: StoredMessage) -> StoredMessage:
         """Let this process write on in a reply that had ended.
@@ -172,7 +177,8 @@ class ChatStore(ChatRecords):
             self._execute(
                 "UPDATE messages SET content = ?, state = ?, owner_pid = NULL, owner_started = NULL,"
                 " tokens_generated = ?, decode_tps = ?, ttft_ms = ?, prefill_tps = ?, finish_reason = ?,"
-                " reevaluated_because = ?, thinking_ms = ? WHERE id = ?",
+                " reevaluated_because = ?, thinking_ms = ?, tokens_restored = ?, tokens_shared = ?,"
+                " tokens_drafted = ?, tokens_accepted = ?, draft_gain = ? WHERE id = ?",
                 *(clean_text(content), state, *columns_of(numbers), message_id),
             )
             self._execute(
@@ -282,13 +288,3 @@ class ChatStore(ChatRecords):
         number = count_versions(self._connection, stored)
         self._set_head(stored.chat_id, stored.id)
         return dataclasses.replace(stored, version=number, n_versions=number)
-
-
-def _question(
-    chat_id: str, parent_id: int | None, content: str, attachments: Sequence[Attachment]
-) -> StoredMessage:
-    return StoredMessage(
-        *(_NO_ID, chat_id, Role.USER, clean_text(content), MessageState.COMPLETE, time.time()),
-        attachments=tuple(Attachment(clean_text(file.name), clean_text(file.text)) for file in attachments),
-        parent_id=parent_id,
-    )

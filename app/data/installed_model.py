@@ -23,15 +23,17 @@ class Verification(enum.StrEnum):
 
     VERIFIED = "verified"  # their hash agreed, and the file was not changed since
     UNVERIFIED = "unverified"  # nobody has told Weir their hash
+    MADE_HERE = "made_here"  # Weir has quantized them itself, and they were not changed since
     CHANGED = "changed"  # their hash agreed once, but the file is another one by now
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """What is known of a file that Weir has downloaded."""
+    """What is known of a file that Weir has downloaded, or made of the model called `quantized_from`."""
 
     repo_id: str
     verification: Verification
+    quantized_from: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class InstalledModel:
     """A model in the library; `label` is the user's name for it, `fit` None while it is not counted.
 
     `subfolder`: the folders between it and its repository's folder, or the one that was searched.
+    `quantized_from`: the name of the model that Weir has made it of.
     `real_path`: where it lies if only a link leads there, out of the folder that was searched.
     """
 
@@ -62,6 +65,7 @@ class InstalledModel:
     fit: Fit | None = None
     subfolder: str = ""
     real_path: Path | None = None
+    quantized_from: str | None = None
 
     @property
     def path(self) -> Path:

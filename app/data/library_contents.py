@@ -88,4 +88,9 @@ def _with_provenance(model: InstalledModel, provenance_of: ProvenanceOf) -> Inst
     known = provenance_of(model.path) if model.source is ModelSource.WEIR else None
     if known is None:
         return model
-    return dataclasses.replace(model, repo_id=known.repo_id, verification=known.verification)
+    return dataclasses.replace(
+        model,
+        repo_id=known.repo_id or model.repo_id,
+        verification=known.verification,
+        quantized_from=known.quantized_from,
+    )

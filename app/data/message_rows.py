@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from app.data.message_tree import MessageTree
-from app.data.owner import Owner
+from app.data.owner import Owner, is_running
 from app.data.stored_message import MESSAGE_COLUMNS, Attachment, StoredMessage, columns_of, message_of
 
 
@@ -63,7 +63,7 @@ def insert_message(
     """
     cursor = connection.execute(
         f"INSERT INTO messages ({MESSAGE_COLUMNS}, owner_pid, owner_started)"
-        " VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        f" VALUES (NULL{', ?' * (MESSAGE_COLUMNS.count(',') + 2)})",
         (
             *(message.chat_id, message.role, message.content, message.state, message.created_at),
             *(message.model, message.pinned, message.parent_id),
@@ -77,6 +77,23 @@ def insert_message(
         [(cursor.lastrowid, attachment.name, attachment.text) for attachment in message.attachments],
     )
     return dataclasses.replace(message, id=cursor.lastrowid)
+
+
+def interrupt_orphans(connection: sqlite3.Connection) -> int:
+    """Mark replies as interrupted whose process does not run any more; returns how many."""
+    streaming = "state = 'streaming'"
+    owners = connection.execute(
+        f"SELECT DISTINCT owner_pid, owner_started FROM messages WHERE {streaming}"
+    ).fetchall()
+    gone = [owner for owner in owners if None in owner or not is_running(Owner(*owner))]
+    return sum(
+        connection.execute(
+            f"UPDATE messages SET state = 'interrupted' WHERE {streaming}"
+            " AND owner_pid IS ? AND owner_started IS ?",
+            owner,
+        ).rowcount
+        for owner in gone
+    )
 
 
 def _version(tree: MessageTree, message_id: int) -> tuple[int, int]:

@@ -97,6 +97,18 @@ def _add_branches_and_attachments(connection: sqlite3.Connection) -> None:
         connection.execute(f"CREATE TRIGGER {trigger}")
 
 
+def _add_counts_of_turns(connection: sqlite3.Connection) -> None:
+    """How many tokens a reply did not read itself, and how many were drafted ahead of it."""
+    for name in ("tokens_restored", "tokens_shared", "tokens_drafted", "tokens_accepted"):
+        connection.execute(
+            f"ALTER TABLE messages ADD COLUMN {name} INTEGER NOT NULL DEFAULT 0"
+            f" CHECK (typeof({name}) = 'integer')"
+        )
+    connection.execute(
+        "ALTER TABLE messages ADD COLUMN draft_gain REAL CHECK (typeof(draft_gain) IN ('real', 'null'))"
+    )
+
+
 # What has changed since `chat_search` last looked: the message, and the text that the index has of it.
 # The first change counts. A reply that is still being written is not searched and costs nothing here.
 _SEARCH_TRIGGERS = (
@@ -115,4 +127,5 @@ MIGRATIONS: list[Callable[[sqlite3.Connection], None]] = [
     _make_chats_and_messages,
     _add_pins_and_removals,
     _add_branches_and_attachments,
+    _add_counts_of_turns,
 ]

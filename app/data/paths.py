@@ -2,7 +2,7 @@
 
 The environment goes in, paths come out. Promises that every path it hands out lies in a folder that
 exists, that only this user can enter (mode 0700 where Weir made it) and that can be written; but for
-`data_dir_to_read`.
+`data_dir_to_read` and `saved_kv_dir`.
 Knows nothing about what is in the files.
 """
 
@@ -20,6 +20,8 @@ import platformdirs
 from engine.errors import KnownError
 
 SETTINGS_FILE, LIBRARY_FILE, MODELS_FOLDER = "settings.json", "library.json", "models"
+QUANTIZED_FOLDER = "quantized"
+SAVED_KV_FOLDER = "saved-kv"
 
 
 def data_dir() -> Path:
@@ -70,6 +72,19 @@ def library_path() -> Path:
 def models_dir() -> Path:
     """The folder of downloaded models. Raises KnownError when it cannot be made or written."""
     return _usable(data_dir() / MODELS_FOLDER)
+
+
+def saved_kv_dir() -> Path:
+    """The folder of saved KV. It may be missing: the engine makes it with the first chat that it saves.
+
+    It lies with the chats, since it holds their texts: what takes the one folder away leaves none of them.
+    """
+    return data_dir_to_read() / SAVED_KV_FOLDER
+
+
+def quantized_dir() -> Path:
+    """The folder, in that of the models, of those that Weir has quantized. Raises KnownError as it does."""
+    return _usable(models_dir() / QUANTIZED_FOLDER)
 
 
 def broken_name(path: Path, suffixes: Iterable[str] = ("",)) -> Path:

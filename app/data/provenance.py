@@ -1,7 +1,7 @@
-"""Whether a model's files are those that Weir downloaded: their record, held against what they are now.
+"""Whether a model's files are those that Weir downloaded or made: their record, against what they are now.
 
-The path of the first file goes in, `Provenance` comes out. Reads the small records that downloads leave
-beside their files, never the files themselves; takes a file off them that was deleted.
+The path of the first file goes in, `Provenance` comes out. Reads the small records that lie beside the files,
+never the files themselves; takes a file off them that was deleted, and notes one that was quantized here.
 """
 
 from __future__ import annotations
@@ -9,22 +9,40 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
+from filelock import Timeout
+
 from app.data.installed_model import Provenance, Verification
 from engine.download.job import locked_origins
-from engine.download.origin import MAX_DEPTH, Origin, drop_origin, origin_of, read_origins
+from engine.download.origin import MAX_DEPTH, Origin, drop_origin, origin_of, read_origins, record_origins
 from engine.models.library_folders import files_of
 
 
 def provenance_of(path: Path) -> Provenance | None:
-    """What is known of the model at `path`: verified if all its files are; None if it was not downloaded."""
+    """What is known of the model at `path`: verified if all its files are; None if nothing was noted."""
     origins = [origin_of(file) for file in files_of(path)]
     if origins and all(origins):
         checked = all(origin is not None and origin.sha256 for origin in origins)
         known = origins[0]
         assert known is not None
+        if known.quantized_from:
+            return Provenance("", Verification.MADE_HERE, known.quantized_from)
         return Provenance(known.repo_id, Verification.VERIFIED if checked else Verification.UNVERIFIED)
     recorded = _recorded(path)
-    return Provenance(recorded[1].repo_id, Verification.CHANGED) if recorded else None
+    if recorded is None:
+        return None
+    repo_id = "" if recorded[1].quantized_from else recorded[1].repo_id
+    return Provenance(repo_id, Verification.CHANGED, recorded[1].quantized_from)
+
+
+def note_quantized(path: Path, source: str) -> None:
+    """The file at `path` was quantized by Weir, from the model called `source`.
+
+    What the system refuses is left: the model is then one like any other.
+    """
+    with contextlib.suppress(OSError, Timeout), locked_origins(path.parent.parent):
+        status = path.stat()
+        origin = Origin(path.parent.name, "", None, status.st_size, status.st_mtime_ns, source)
+        record_origins(path.parent, {path.name: origin})
 
 
 def forget_origin(path: Path) -> None:

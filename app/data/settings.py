@@ -33,6 +33,9 @@ Direction = Literal["auto", "ltr", "rtl"]
 SMALLEST_FONT, LARGEST_FONT = 8, 28
 """Points; with less nothing can be read, with more the window's parts have no room."""
 
+SMALLEST_SAVED_KV, LARGEST_SAVED_KV = 2**28, 2**40
+"""Bytes; less is hardly one chat of a small model, more is a disk."""
+
 
 @dataclass(frozen=True, slots=True)
 class LoadSettings:
@@ -58,7 +61,8 @@ class Settings:
     model's path to the name of the chat format that replaces its own; `policy` is what happens when a
     chat has filled its context. `n_gpu_layers` -1 means all; `font_size` in points, None is the system's;
     `direction` is where lines of the window begin, "auto" as the system's language has it; `presets` are
-    the system prompts to choose from.
+    the system prompts to choose from. With `saved_kv` the cells of chats are kept on disk, in at most
+    `saved_kv_budget` bytes. With `speculate` tokens may be drafted ahead of the model.
     """
 
     theme: Theme = "system"
@@ -80,6 +84,9 @@ class Settings:
     presets: tuple[Preset, ...] = EXAMPLES
     load_options: LoadOptions = field(default_factory=LoadOptions)
     parallel_downloads: int = 2
+    speculate: bool = True
+    saved_kv: bool = True
+    saved_kv_budget: int = 4 * 2**30
 
     @property
     def load_settings(self) -> LoadSettings:
@@ -185,5 +192,8 @@ _PARSERS = {
     "font_size": _font_size,
     "direction": parsing.one_of("auto", "ltr", "rtl"),
     "presets": parse_presets,
+    "speculate": parsing.flag,
+    "saved_kv": parsing.flag,
+    "saved_kv_budget": lambda value: parsing.whole_number(value, SMALLEST_SAVED_KV, LARGEST_SAVED_KV),
     "parallel_downloads": lambda value: parsing.whole_number(value, 1, 3),
 }

@@ -14,7 +14,8 @@ from engine.protocol import FinishReason, Role
 
 MESSAGE_COLUMNS = (
     "id, chat_id, role, content, state, created_at, model, pinned, parent_id,"
-    " tokens_generated, decode_tps, ttft_ms, prefill_tps, finish_reason, reevaluated_because, thinking_ms"
+    " tokens_generated, decode_tps, ttft_ms, prefill_tps, finish_reason, reevaluated_because, thinking_ms,"
+    " tokens_restored, tokens_shared, tokens_drafted, tokens_accepted, draft_gain"
 )
 """What `message_of` wants of a row, in this order."""
 
@@ -56,7 +57,7 @@ class TurnNumbers:
     """What one reply measured (see `engine.protocol.TurnStats`); None where there is nothing to divide.
 
     `reevaluated_because` says why tokens were read again, None if none were. `thinking_ms`: how long the
-    model thought before it answered, None if it did not.
+    model thought before it answered, None if it did not. Counts that a former Weir did not take are 0.
     """
 
     tokens_generated: int
@@ -66,6 +67,11 @@ class TurnNumbers:
     finish_reason: FinishReason | None = None
     reevaluated_because: str | None = None
     thinking_ms: float | None = None
+    tokens_restored: int = 0
+    tokens_shared: int = 0
+    tokens_drafted: int = 0
+    tokens_accepted: int = 0
+    draft_gain: float | None = None
 
     def followed_by(self, later: TurnNumbers) -> TurnNumbers:
         """The numbers of a reply that was interrupted after these, and went on with `later`."""
@@ -83,7 +89,22 @@ class TurnNumbers:
             later.finish_reason,
             later.reevaluated_because or self.reevaluated_because,
             self.thinking_ms if later.thinking_ms is None else later.thinking_ms,
+            tokens_restored=self.tokens_restored,
+            tokens_shared=self.tokens_shared,
+            tokens_drafted=self.tokens_drafted + later.tokens_drafted,
+            tokens_accepted=self.tokens_accepted + later.tokens_accepted,
+            draft_gain=self._gain_with(later),
         )
+
+    def _gain_with(self, later: TurnNumbers) -> float | None:
+        """The gain over both: by the time that each took, and would have taken without drafts."""
+        if not (self.decode_tps and later.decode_tps):
+            return later.draft_gain if self.draft_gain is None else self.draft_gain
+        if self.draft_gain is None and later.draft_gain is None:
+            return None
+        took, then_took = self.tokens_generated / self.decode_tps, later.tokens_generated / later.decode_tps
+        plain = took * (self.draft_gain or 1.0) + then_took * (later.draft_gain or 1.0)
+        return plain / (took + then_took) if took + then_took else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,10 +160,12 @@ class Found:
 def columns_of(numbers: TurnNumbers | None) -> tuple[int | float | str | None, ...]:
     """The columns of MESSAGE_COLUMNS from `tokens_generated` on."""
     if numbers is None:
-        return (None,) * 7
+        return (*(None,) * 7, *(0,) * 4, None)
     return (
         *(numbers.tokens_generated, numbers.decode_tps, numbers.ttft_ms, numbers.prefill_tps),
         *(numbers.finish_reason, numbers.reevaluated_because, numbers.thinking_ms),
+        *(numbers.tokens_restored, numbers.tokens_shared, numbers.tokens_drafted, numbers.tokens_accepted),
+        numbers.draft_gain,
     )
 
 
@@ -166,8 +189,11 @@ def message_of(
 
 
 def _numbers_of(measured: list[Any]) -> TurnNumbers | None:
-    tokens_generated, decode_tps, ttft_ms, prefill_tps, reason, because, thinking_ms = measured
+    tokens_generated, decode_tps, ttft_ms, prefill_tps, reason, because, thinking_ms, *counts, gain = measured
     if tokens_generated is None:
         return None
     known = _REASONS.get(reason)  # a newer Weir may know more
-    return TurnNumbers(tokens_generated, decode_tps, ttft_ms, prefill_tps, known, because, thinking_ms)
+    return TurnNumbers(
+        *(tokens_generated, decode_tps, ttft_ms, prefill_tps, known, because, thinking_ms),
+        *(*counts, gain),
+    )

@@ -1,8 +1,8 @@
 """The chats as Qt's list views want them, newest first.
 
-Chat summaries go in, titles come out. A title that was edited in a view is only asked for with
-`rename_requested`: the store's owner writes it and puts the chat back. Knows nothing about stores, and
-nothing about headings: `GroupedChatsItemModel` puts them between the chats.
+Chat summaries go in, and which chats are being answered; titles come out. A title that was edited in a view
+is only asked for with `rename_requested`: the store's owner writes it and puts the chat back. Knows nothing
+about stores, and nothing about headings: `GroupedChatsItemModel` puts them between the chats.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ from app.data.stored_message import ChatSummary
 CHAT_ROLE = Qt.ItemDataRole.UserRole + 1
 """The `ChatSummary` of a row."""
 
+ANSWERING_ROLE = Qt.ItemDataRole.UserRole + 3
+"""Whether the chat of a row is being answered."""
+
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
 
@@ -37,9 +40,13 @@ class ChatListItemModel(QAbstractListModel):
     rename_requested = Signal(str, str)
     """Chat id and the title that the user typed, without outer blanks and never empty."""
 
+    answering_changed = Signal(str)
+    """The id of a chat that is being answered now, or no longer; no row is another one for it."""
+
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._chats: list[ChatSummary] = []
+        self._answering: frozenset[str] = frozenset()
 
     def set_chats(self, chats: Sequence[ChatSummary]) -> None:
         """Show these chats instead of all others."""
@@ -76,6 +83,16 @@ class ChatListItemModel(QAbstractListModel):
             del self._chats[row]
             self.endRemoveRows()
 
+    def set_answering(self, chat_ids: frozenset[str]) -> None:
+        """These chats are being answered now."""
+        before, self._answering = self._answering, chat_ids
+        for chat_id in before ^ chat_ids:
+            self.answering_changed.emit(chat_id)
+
+    def is_answering(self, chat_id: str) -> bool:
+        """Whether a chat is being answered."""
+        return chat_id in self._answering
+
     def row_of(self, chat_id: str | None) -> int | None:
         """The row of a chat, None if it is not shown."""
         return next((row for row, chat in enumerate(self._chats) if chat.id == chat_id), None)
@@ -105,7 +122,14 @@ class ChatListItemModel(QAbstractListModel):
                 return chat.title or self.title_of(chat)
             case Qt.ItemDataRole.ToolTipRole:
                 return self._tool_tip(chat)
+            case _ if role == ANSWERING_ROLE:
+                return chat.id in self._answering
         return chat if role == CHAT_ROLE else None
+
+    def name_of(self, chat_id: str) -> str:
+        """What a chat is called by its id; "" if there is none."""
+        row = self.row_of(chat_id)
+        return "" if row is None else self.title_of(self._chats[row])
 
     def title_of(self, chat: ChatSummary) -> str:
         """What a chat is called, in one line, also before it has a title."""

@@ -47,6 +47,7 @@ class GroupedChatsItemModel(QAbstractListModel):
             *(chats.rowsMoved, chats.dataChanged),
         ):
             signal.connect(self._regroup)
+        chats.answering_changed.connect(self._on_answering)
         self._calendar = QTimer(self)
         self._calendar.setTimerType(Qt.TimerType.VeryCoarseTimer)
         self._calendar.timeout.connect(self.look_at_calendar)
@@ -83,7 +84,9 @@ class GroupedChatsItemModel(QAbstractListModel):
         if isinstance(shown, Group):
             return self._heading_data(index.row(), shown, role)
         if role == Qt.ItemDataRole.AccessibleDescriptionRole:
-            return self._heading(self._group_above(index.row()))
+            heading = self._heading(self._group_above(index.row()))
+            is_answered = self._source.is_answering(shown.id)
+            return self.tr("{0}, is being answered").format(heading) if is_answered else heading
         return self._source.data_of(shown, role)
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
@@ -135,6 +138,11 @@ class GroupedChatsItemModel(QAbstractListModel):
                 return self.tr("Previous 30 days")
             case Period.MONTH:
                 return QLocale().toString(QDate(group.year, group.month, 1), "MMMM yyyy")
+
+    def _on_answering(self, chat_id: str) -> None:
+        row = self.row_of(chat_id)
+        if row is not None:
+            self.dataChanged.emit(self.index(row), self.index(row))
 
     # --- following the chats ----------------------------------------------------------------------
 

@@ -1,8 +1,9 @@
 """The messages of the open chat as Qt's views want them, oldest first, and what the model sees of them.
 
 Stored messages go in; a view gets them back whole under MESSAGE_ROLE. A reply that grows changes its
-own row and no other. The `Sight` goes with the messages it was made for: others begin without one.
-Knows nothing about stores, engines or how a message looks.
+own row and no other. The last row may stand for several replies among which one is to be chosen. The
+`Sight` goes with the messages it was made for: others begin without one. Knows nothing about stores,
+engines or how a message looks.
 """
 
 from __future__ import annotations
@@ -33,36 +34,45 @@ class TranscriptItemModel(QAbstractListModel):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._messages: list[StoredMessage] = []
+        self._variants: tuple[StoredMessage, ...] = ()
         self._sight = Sight()
 
-    def set_messages(self, messages: Sequence[StoredMessage]) -> None:
-        """Show another chat."""
+    def set_messages(self, messages: Sequence[StoredMessage], variants: Sequence[StoredMessage] = ()) -> None:
+        """Show another chat; `variants` are the last message and the replies that stand beside it."""
         self.beginResetModel()
-        self._messages = list(messages)
+        self._messages, self._variants = list(messages), tuple(variants)
         self._sight = Sight()
         self.endResetModel()
 
-    def show_branch(self, messages: Sequence[StoredMessage]) -> None:
-        """Show other messages of the same chat; what both have at the beginning and the end stays."""
-        before, after = [m.id for m in self._messages], [m.id for m in messages]
+    def show_branch(self, messages: Sequence[StoredMessage], variants: Sequence[StoredMessage] = ()) -> None:
+        """Show other messages of the same chat; what both have at the beginning and the end stays.
+
+        A row that stands for other replies than before is another row.
+        """
+        before, after = _keys(self._messages, self._variants), _keys(messages, variants)
         head = _common_length(before, after)
         tail = _common_length(before[head:][::-1], after[head:][::-1])
         if head + tail < len(before):
             self.beginRemoveRows(_ROOT, head, len(before) - tail - 1)
             del self._messages[head : len(before) - tail]
             self.endRemoveRows()
+        if before[-1:] != after[-1:]:
+            self._variants = tuple(variants)
         if head + tail < len(after):
             self.beginInsertRows(_ROOT, head, len(after) - tail - 1)
             self._messages[head:head] = messages[head : len(after) - tail]
             self.endInsertRows()
         for row, message in enumerate(messages):
             self._update(row, message)
+        for message in variants:
+            self.update_message(message)
 
-    def append(self, message: StoredMessage) -> None:
-        """Show a new message at the end."""
+    def append(self, message: StoredMessage, variants: Sequence[StoredMessage] = ()) -> None:
+        """Show a new message at the end, which `variants` stand beside, itself among them."""
         row = len(self._messages)
         self.beginInsertRows(_ROOT, row, row)
         self._messages.append(message)
+        self._variants = tuple(variants)
         self.endInsertRows()
 
     def update_message(self, message: StoredMessage) -> None:
@@ -70,6 +80,10 @@ class TranscriptItemModel(QAbstractListModel):
         row = self._row_of(message.id)
         if row is not None:
             self._update(row, message)
+        elif any(variant.id == message.id and variant != message for variant in self._variants):
+            self._put_variant(message)
+            last = self.index(len(self._messages) - 1)
+            self.dataChanged.emit(last, last)
 
     def remove(self, message_id: int) -> None:
         """Do not show a message any more."""
@@ -105,7 +119,17 @@ class TranscriptItemModel(QAbstractListModel):
     def message(self, message_id: int) -> StoredMessage | None:
         """The message with an id, None if it is not shown."""
         row = self._row_of(message_id)
-        return None if row is None else self._messages[row]
+        if row is None:
+            return next((variant for variant in self._variants if variant.id == message_id), None)
+        return self._messages[row]
+
+    def has_variants(self) -> bool:
+        """Whether the last row stands for several replies."""
+        return bool(self._variants)
+
+    def variants_of(self, message: StoredMessage) -> tuple[StoredMessage, ...]:
+        """All replies that the message's row stands for, itself among them; none if it stands for itself."""
+        return self._variants if any(variant.id == message.id for variant in self._variants) else ()
 
     def number_of(self, message_id: int) -> int | None:
         """A message's number in the chat as a person counts, from 1."""
@@ -136,7 +160,12 @@ class TranscriptItemModel(QAbstractListModel):
     def _update(self, row: int, message: StoredMessage) -> None:
         if self._messages[row] != message:
             self._messages[row] = message
+            self._put_variant(message)
             self.dataChanged.emit(self.index(row), self.index(row))
+
+    def _put_variant(self, message: StoredMessage) -> None:
+        if self.variants_of(message):
+            self._variants = tuple(message if old.id == message.id else old for old in self._variants)
 
     def _row_of(self, message_id: int) -> int | None:
         # A message that follows another has the larger id.
@@ -145,7 +174,13 @@ class TranscriptItemModel(QAbstractListModel):
         return row if found else None
 
 
-def _common_length(one: Sequence[int], two: Sequence[int]) -> int:
+def _keys(messages: Sequence[StoredMessage], variants: Sequence[StoredMessage]) -> list[tuple[int, ...]]:
+    """What tells rows apart: the ids of all messages that each one stands for."""
+    beside = tuple(variant.id for variant in variants)
+    return [beside if message.id in beside else (message.id,) for message in messages]
+
+
+def _common_length(one: Sequence[tuple[int, ...]], two: Sequence[tuple[int, ...]]) -> int:
     return next(
         (n for n, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), min(len(one), len(two))
     )

@@ -1,7 +1,7 @@
 """Questions -> replies: what is asked of the engine, and what comes back for which chat.
 
-A stored user message goes in with `begin`, or a reply that shall `go_on`; the reply's message comes out
-as it grows, and its end.
+A stored user message goes in with `begin`, for one reply or several to choose from, or a reply that shall
+`go_on`; the replies' messages come out as they grow, and their end.
 Promises: what the engine says lands in the chat that asked, or nowhere if that was deleted; a reply
 that was cut short keeps its text; a request waits until a model is ready, also after a crash. It
 knows nothing about which chat is open.
@@ -11,17 +11,19 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from PySide6.QtCore import QObject, Signal
 
 from app.data.chat_store import ChatStore
 from app.data.stored_message import MessageState, StoredMessage, TurnNumbers
+from app.services.answer_notices import all_the_same, notice_of_ending
 from app.services.chat_options import ChatOptionsService
 from app.services.model_loader import ModelLoader
-from app.services.notice import Notice, NoticeAction
+from app.services.notice import Notice
 from app.services.prompt import prompt_of
 from app.services.replies import Replies, Reply
+from app.services.reply_request import numbers_of, request_of
 from engine.errors import EngineGone, KnownError
 from engine.protocol import (
     Cancel,
@@ -30,14 +32,13 @@ from engine.protocol import (
     Finished,
     FinishReason,
     Forget,
-    Generate,
     PrefillProgress,
     TextDelta,
 )
 
 
 class Answering(QObject):
-    """Owns the running replies, at most one a chat."""
+    """Owns the running replies: in each chat one, or those that were asked for together."""
 
     changed = Signal(object)
     """The `StoredMessage` of a reply that grew or ended."""
@@ -46,14 +47,20 @@ class Answering(QObject):
     """Chat id and the `PrefillProgress` of its reply; None once text comes."""
 
     ended = Signal(str)
-    """The id of a chat whose reply has ended in whatever way."""
+    """The id of a chat in which no reply is written any more, in whatever way the last one ended."""
+
+    chats_changed = Signal(object)
+    """The ids of the chats that are being answered now, as a frozenset."""
+
+    dropped = Signal(object)
+    """The `StoredMessage` of a reply that could not be, and is in the chat no more, while others are."""
 
     returned = Signal(object)
     """A `Reply` that could not be, and is in the chat no more; nor is its question, unless it had been
     answered before."""
 
     measured = Signal(str, object)
-    """The id of a chat whose reply is ending, and its `TurnStats`."""
+    """The id of a chat whose reply is ending, and its `TurnStats`; of several replies, those of the first."""
 
     notice = Signal(object)
     """A `Notice`."""
@@ -81,16 +88,21 @@ class Answering(QObject):
         loader.model_ready.connect(self.send_waiting)
 
     def begin(
-        self, question: StoredMessage, former_head: int | None, *, is_again: bool = False
-    ) -> StoredMessage:
-        """Have `question` answered, perhaps again; returns the empty reply.
+        self, question: StoredMessage, former_head: int | None, *, is_again: bool = False, n_replies: int = 1
+    ) -> list[StoredMessage]:
+        """Have `question` answered, perhaps again, by so many replies; returns the empty ones.
 
-        `former_head` is the chat's last message before. Raises KnownError if it cannot be stored.
+        `former_head` is the chat's last message before. Raises KnownError if they cannot be stored.
         """
+        if n_replies > 1 and not self._options.effective(question.chat_id).sampling.temperature:
+            n_replies = 1
+            self.notice.emit(all_the_same(question.chat_id))
         name = self._loader.expected_name
-        reply = self._replies.begin(question, name, former_head, is_again=is_again)
-        self._request(reply)
-        return reply.message
+        replies = self._replies.begin(question, name, former_head, is_again=is_again, n_replies=n_replies)
+        for reply in replies:
+            self._request(reply)
+        self._tell_chats()
+        return [reply.message for reply in replies]
 
     def go_on(self, question: StoredMessage, begun: StoredMessage) -> StoredMessage:
         """Have a reply to `question` go on where it ended; returns it as it is now.
@@ -99,29 +111,43 @@ class Answering(QObject):
         """
         reply = self._replies.go_on(question, begun)
         self._request(reply)
+        self._tell_chats()
         return reply.message
 
-    def running(self, chat_id: str | None) -> Reply | None:
-        """The reply being written in a chat, or waiting for a model, with its request."""
-        return self._replies.of_chat(chat_id)
+    def own_reply(self, chat_id: str | None) -> Reply | None:
+        """The reply that the chat's own sequence writes, or is going to write: the first of several."""
+        return next((reply for reply in self._replies.of_chat(chat_id) if reply.number == 0), None)
+
+    def is_answering(self, chat_id: str | None) -> bool:
+        """Whether any reply is being written in a chat, or waiting for a model."""
+        return bool(self._replies.of_chat(chat_id))
 
     @property
     def is_writing(self) -> bool:
         """Whether the engine is at work on any reply."""
         return any(reply.prompt for reply in self._replies)
 
-    def reply_of(self, chat_id: str | None) -> StoredMessage | None:
-        """The reply being written in a chat, as it is now."""
-        reply = self._replies.of_chat(chat_id)
-        return reply.message if reply else None
+    def written(self, stored: Iterable[StoredMessage]) -> list[StoredMessage]:
+        """These messages as they are now: the store may be a second behind those that are being written."""
+        now = {reply.message.id: reply.message for reply in self._replies}
+        return [now.get(message.id, message) for message in stored]
 
     def stop(self, chat_id: str | None) -> None:
-        """End the reply of a chat; what came so far stays."""
-        reply = self._replies.of_chat(chat_id)
-        if reply and reply.prompt:
-            self._cancel(reply)  # the engine ends it with `Finished`
-        elif reply:
-            self._end(reply, MessageState.INTERRUPTED)
+        """End all replies of a chat; what came so far stays."""
+        for reply in self._replies.of_chat(chat_id):
+            self._stop(reply)
+
+    def stop_reply(self, message_id: int) -> None:
+        """End one reply; others of its chat go on."""
+        if reply := self._replies.of_message(message_id):
+            self._stop(reply)
+
+    def stop_others(self, message_id: int) -> None:
+        """End all replies that were asked for together with this one."""
+        others = (reply for reply in self._replies if message_id in reply.together)
+        for reply in others:
+            if reply.message.id != message_id:
+                self._stop(reply)
 
     def cancel_all(self) -> None:
         """End what the engine is writing; what waits for a model goes on waiting."""
@@ -130,12 +156,12 @@ class Answering(QObject):
 
     def forget(self, chat_id: str) -> None:
         """The chat was deleted: what is written ends with the text so far, its cache is freed."""
-        reply = self._replies.of_chat(chat_id)
-        if reply:
+        replies = self._replies.of_chat(chat_id)
+        for reply in replies:
             self._cancel(reply)
         with contextlib.suppress(EngineGone):
             self._loader.send(Forget(chat_id))
-        if reply:
+        for reply in replies:
             self._end(reply, MessageState.INTERRUPTED)
 
     def close(self) -> None:
@@ -157,19 +183,16 @@ class Answering(QObject):
         try:
             stored = [m for m in self._store.messages(reply.chat_id) if m.id <= last.id]
             prompt = prompt_of(stored, settings.system_prompt)
-            self._loader.send(
-                Generate(
-                    reply.request_id,
-                    reply.chat_id,
-                    prompt.messages,
-                    settings.sampling,
-                    settings.max_tokens,
-                    cache=settings.cache,
-                )
-            )
+            self._loader.send(request_of(reply, prompt, settings))
             reply.prompt = prompt
         except EngineGone:
             reply.prompt = None
+
+    def _stop(self, reply: Reply) -> None:
+        if reply.prompt:
+            self._cancel(reply)  # the engine ends it with `Finished`
+        else:
+            self._end(reply, MessageState.INTERRUPTED)
 
     def _cancel(self, reply: Reply) -> None:
         if reply.prompt:
@@ -213,21 +236,13 @@ class Answering(QObject):
     def _on_finished(self, reply: Reply, event: Finished) -> None:
         cut_short = event.reason in (FinishReason.CANCELLED, FinishReason.ERROR)
         state = MessageState.INTERRUPTED if cut_short else MessageState.COMPLETE
-        self.measured.emit(reply.chat_id, event.stats)
+        if reply.number == 0:
+            self.measured.emit(reply.chat_id, event.stats)
         before = reply.begun.numbers if reply.begun else None
-        numbers = _numbers(event)
+        numbers = numbers_of(event)
         self._end(reply, state, event.text, before.followed_by(numbers) if before else numbers)
-        if event.reason is FinishReason.CONTEXT_FULL:
-            sentence = self.tr(
-                "This chat has filled its context, and its policy is to stop there. Nothing was lost: "
-                "let the oldest messages leave the model's view, or choose a larger context."
-            )
-            self.notice.emit(Notice(sentence, action=NoticeAction.GO_ON_ENDLESS, chat_id=reply.chat_id))
-        if event.reason is FinishReason.ERROR:
-            sentence = self.tr(
-                "The engine could not go on with this reply. The text so far is kept: ask again."
-            )
-            self.notice.emit(Notice(sentence, chat_id=reply.chat_id))
+        if notice := notice_of_ending(event.reason, reply.chat_id):
+            self.notice.emit(notice)
 
     def _on_failed(self, reply: Reply, notice: Notice) -> None:
         if reply.message.content:
@@ -237,17 +252,25 @@ class Answering(QObject):
             self._give_back(reply, notice)
 
     def _give_back(self, reply: Reply, notice: Notice) -> None:
-        """Take a question that could not be answered out of the chat again; one that was once stays."""
+        """Take a reply that could not be out of the chat again; with the last one of them goes the question.
+
+        A question that was answered once stays.
+        """
+        others: list[StoredMessage] = []
         try:
             self._replies.discard(reply)
-            if not reply.is_again:
+            others = self._store.some_messages(reply.chat_id, reply.together)
+            if not (others or reply.is_again):
                 self._store.discard_message(reply.question.id)
-            self._store.show_branch(reply.chat_id, reply.former_head)
+            if not others:
+                self._store.show_branch(reply.chat_id, reply.former_head)
+            elif self._store.head(reply.chat_id) == reply.question.id:
+                self._store.show_branch(reply.chat_id, others[0].id)
         except KnownError as error:
             self.notice.emit(Notice(str(error), chat_id=reply.chat_id))
-        self.returned.emit(reply)
-        self.ended.emit(reply.chat_id)
-        is_gone = reply.former_head is None  # a refused first message leaves no chat
+        self.dropped.emit(reply.message) if others else self.returned.emit(reply)
+        self._tell_ended(reply.chat_id)
+        is_gone = reply.former_head is None and not others  # a refused first message leaves no chat
         self.notice.emit(dataclasses.replace(notice, chat_id=None) if is_gone else notice)
 
     def _end(
@@ -256,17 +279,12 @@ class Answering(QObject):
         if numbers is None and reply.begun:
             numbers = reply.begun.numbers
         self._replies.finish(reply, state, text, numbers)
-        self.ended.emit(reply.chat_id)
+        self._tell_ended(reply.chat_id)
 
+    def _tell_ended(self, chat_id: str) -> None:
+        if not self.is_answering(chat_id):
+            self.ended.emit(chat_id)
+        self._tell_chats()
 
-def _numbers(event: Finished) -> TurnNumbers:
-    stats = event.stats
-    return TurnNumbers(
-        stats.tokens_generated,
-        stats.decode_tps,
-        stats.ttft_ms,
-        stats.prefill_tps,
-        event.reason,
-        stats.reevaluated_because,
-        stats.thinking_ms,
-    )
+    def _tell_chats(self) -> None:
+        self.chats_changed.emit(frozenset(reply.chat_id for reply in self._replies))

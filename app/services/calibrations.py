@@ -21,7 +21,16 @@ from app.services.plan_sources import PlanSources
 from engine.memory.hardware import Hardware
 from engine.memory.learning import Learner, device_of
 from engine.memory.other_load import OtherLoad
-from engine.protocol import Event, Finished, Gauges, ModelLoaded, PrefillProgress, TextDelta, TurnStats
+from engine.protocol import (
+    Event,
+    Failed,
+    Finished,
+    Gauges,
+    ModelLoaded,
+    PrefillProgress,
+    TextDelta,
+    TurnStats,
+)
 
 QUIET_MS = 5000
 """How long the engine must have been idle before the memory is measured."""
@@ -95,6 +104,9 @@ class Calibrations(QObject):
                     self._load = self._other_load()
                 if len(self._running) > 1 or self._is_disturbed():
                     self._disturbed |= self._running
+            case Failed(int(request_id)):
+                self._running.discard(request_id)
+                self._disturbed.discard(request_id)
             case Finished(request_id, stats=stats):
                 self._running.discard(request_id)
                 if self._load and self._load.disturbs():

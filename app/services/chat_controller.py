@@ -90,7 +90,7 @@ class ChatController(QObject):
     @property
     def running(self) -> bool:
         """Whether a reply is being written, or waiting to be, in the open chat."""
-        return self._answering.reply_of(self._open) is not None
+        return self._answering.is_answering(self._open)
 
     # --- chats ------------------------------------------------------------------------------------
 
@@ -100,14 +100,12 @@ class ChatController(QObject):
             self.chat_opened.emit()  # it stands where the reader left it
             return
         try:
-            messages = self._store.messages(chat_id) if chat_id else []
+            chat = self._branches.read(chat_id)
         except KnownError as error:
             self._tell(error)
             return
         self._open = chat_id
-        reply = self._answering.reply_of(chat_id)
-        # The store may be a second behind the reply that is being written.
-        self._transcript.set_messages([reply if reply and reply.id == m.id else m for m in messages])
+        self._transcript.set_messages(chat.messages, chat.variants)
         self.prefill.emit(None)
         self.running_changed.emit(self.running)
         self.chat_opened.emit()
@@ -119,7 +117,7 @@ class ChatController(QObject):
         except KnownError as error:
             self._tell(error)
         if chat_id == self._open:
-            self._show_again()
+            self._show_again(chat_id)
         self.open(chat_id)
 
     # --- drafts -----------------------------------------------------------------------------------
@@ -167,21 +165,17 @@ class ChatController(QObject):
 
     # --- messages ---------------------------------------------------------------------------------
 
-    def send(self) -> None:
-        """Store the open chat's draft as the user's message, and have it answered.
-
-        While a message is being edited, the draft becomes another version of it.
-        """
+    def send(self, n_replies: int = 1) -> None:
+        """Store the draft as a message, or as another version of the edited one, and have it answered."""
         text = self.draft()
         is_empty = not text.strip() and not self._attachments.of_chat(self._open)
         if is_empty or self.running or self._attachments.is_reading(self._open):
             return
         try:
-            edit = self.edit()
-            if edit:
-                self._send_edit(edit, text)
+            if edit := self.edit():
+                self._send_edit(edit, text, n_replies)
             else:
-                self._send_new(text)
+                self._send_new(text, n_replies)
         except KnownError as error:
             self._tell(error)
         self.running_changed.emit(self.running)
@@ -195,14 +189,14 @@ class ChatController(QObject):
         self.draft_changed.emit()
 
     def stop(self) -> None:
-        """End the reply of the open chat; what came so far stays."""
+        """End the replies of the open chat; what came so far stays."""
         self._answering.stop(self._open)
 
-    def _send_edit(self, edit: Edit, text: str) -> None:
+    def _send_edit(self, edit: Edit, text: str, n_replies: int) -> None:
         chat_id = edit.message.chat_id
         attachments = self._attachments.take(chat_id)
         try:
-            self._branches.edit(edit, text, attachments)
+            self._branches.edit(edit, text, attachments, n_replies)
         except KnownError:
             self._attachments.give_back(chat_id, attachments)
             raise
@@ -212,8 +206,9 @@ class ChatController(QObject):
         self.draft_changed.emit()
         self._chats.show(chat_id)
 
-    def _send_new(self, text: str) -> None:
+    def _send_new(self, text: str, n_replies: int) -> None:
         chat_id = self._open_or_create()
+        self._branches.go_with_shown(chat_id)
         former_head = self._store.head(chat_id)
         attachments = self._attachments.take(chat_id)
         try:
@@ -226,7 +221,8 @@ class ChatController(QObject):
         self._transcript.append(question)
         self.draft_changed.emit()
         self._chats.show(chat_id)
-        self._transcript.append(self._answering.begin(question, former_head))
+        replies = self._branches.begin(question, former_head, n_replies=n_replies)
+        self._transcript.append(replies[0], replies[1:] and replies)
 
     def _open_or_create(self) -> str:
         if self._open is None:
@@ -239,12 +235,11 @@ class ChatController(QObject):
             self.chat_opened.emit()
         return self._open
 
-    def _show_again(self) -> None:
-        if self._open:
-            try:
-                self._branches.show(self._open)
-            except KnownError as error:
-                self._tell(error)
+    def _show_again(self, chat_id: str) -> None:
+        try:
+            self._branches.show(chat_id)
+        except KnownError as error:
+            self._tell(error)
 
     # --- from the others --------------------------------------------------------------------------
 
@@ -271,7 +266,7 @@ class ChatController(QObject):
         elif not reply.is_again:
             self._drafts.give_back(chat_id, question.content)
         if chat_id == self._open:
-            self._show_again()
+            self._show_again(chat_id)
             self.draft_changed.emit()
         self._leave_empty(chat_id)
 

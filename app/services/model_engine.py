@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from app.data.settings import LoadSettings
+from app.data.saved_kv import saved_kv
+from app.data.settings import LoadSettings, Settings
 from app.data.settings_parsing import ALL_LAYERS
 from app.services.engine_bridge import EngineBridge
 from app.services.plan_result import PlanResult
@@ -77,14 +78,15 @@ class RetiredEngines:
             engine.bridge.wait_closed(timeout_s)
 
 
-def load_command(path: str, how: LoadSettings, chat_format: str | None) -> LoadModel:
-    """What the worker is told; `chat_format` None is the file's own."""
+def load_command(path: str, how: LoadSettings, settings: Settings) -> LoadModel:
+    """What the worker is told; `settings` add what no plan looks at: the chat format and saved KV."""
     return LoadModel(
         path,
         n_ctx=how.n_ctx,
         n_threads=how.n_threads,
         n_gpu_layers=how.n_gpu_layers,
-        chat_format=chat_format,
+        chat_format=settings.chat_formats.get(path),
         kv_type=how.kv_type,
         options=how.load_options,
+        saved_kv=saved_kv(settings),
     )

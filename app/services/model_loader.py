@@ -137,7 +137,7 @@ class ModelLoader(QObject):
         settings = self._preferences.settings
         how = how or settings.load_settings
         self.last_asked = (path, how)
-        engine = self._start(load_command(path, how, settings.chat_formats.get(path)), how)
+        engine = self._start(load_command(path, how, settings), how)
         self._go(engine, planned) if planned else self._look(engine)
         self.changed.emit()
 

@@ -1,8 +1,9 @@
 """The replies that are being written now, and their way into the store.
 
 Pieces of text go in by request id; messages come out, with every reply's text stored at least every
-two seconds and at its end. A request that is not known (any more) changes nothing, so what a worker
-still says about a deleted chat lands nowhere. It knows nothing about prompts or models.
+two seconds and at its end. A chat has one running reply, or several to one question (variants). A request
+that is not known (any more) changes nothing, so what a worker still says about a deleted chat lands
+nowhere. It knows nothing about prompts or models.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ class Reply:
 
     `prompt` is what was sent, None while it waits for a model. `former_head` is what the chat ended with
     before; `is_again`: the question was there before. `begun` is what a reply that goes on was until
-    then. The tokens of the prompt that were read and those that were written are counted.
+    then. The tokens of the prompt that were read and those that were written are counted. It is variant
+    `number`, from 0, of those that were asked for together, whose messages' ids are `together`.
     """
 
     request_id: int
@@ -43,6 +45,8 @@ class Reply:
     n_read: int = 0
     n_written: int = 0
     unsaved: bool = False
+    number: int = 0
+    together: tuple[int, ...] = ()
 
     @property
     def n_tokens(self) -> int:
@@ -66,7 +70,7 @@ class Reply:
 
 
 class Replies(QObject):
-    """All running replies; at most one a chat."""
+    """All running replies; several in one chat were asked for together."""
 
     changed = Signal(object)
     """The `StoredMessage` of a reply that grew or ended."""
@@ -87,11 +91,27 @@ class Replies(QObject):
         return iter(tuple(self._running.values()))
 
     def begin(
-        self, question: StoredMessage, model: str | None, former_head: int | None, *, is_again: bool
-    ) -> Reply:
-        """Start an empty reply to `question`. Raises KnownError when it cannot be stored."""
-        message = self._store.begin_reply(question, model)
-        return self._add(Reply(next(self._request_ids), question, message, former_head, is_again))
+        self,
+        question: StoredMessage,
+        model: str | None,
+        former_head: int | None,
+        *,
+        is_again: bool,
+        n_replies: int = 1,
+    ) -> list[Reply]:
+        """Start so many empty replies to `question`. Raises KnownError when they cannot be stored."""
+        messages = self._store.begin_replies(question, model, n_replies)
+        together = tuple(message.id for message in messages)
+        return [
+            self._add(
+                Reply(
+                    *(next(self._request_ids), question, message, former_head, is_again),
+                    number=number,
+                    together=together,
+                )
+            )
+            for number, message in enumerate(messages)
+        ]
 
     def go_on(self, question: StoredMessage, begun: StoredMessage) -> Reply:
         """Go on with a reply that has ended. Raises KnownError when that cannot be stored."""
@@ -104,9 +124,13 @@ class Replies(QObject):
         """The running reply of a request."""
         return None if request_id is None else self._running.get(request_id)
 
-    def of_chat(self, chat_id: str | None) -> Reply | None:
-        """The running reply of a chat."""
-        return next((reply for reply in self._running.values() if reply.chat_id == chat_id), None)
+    def of_chat(self, chat_id: str | None) -> tuple[Reply, ...]:
+        """The running replies of a chat, in the order of their numbers."""
+        return tuple(reply for reply in self._running.values() if reply.chat_id == chat_id)
+
+    def of_message(self, message_id: int) -> Reply | None:
+        """The running reply that writes a message."""
+        return next((reply for reply in self._running.values() if reply.message.id == message_id), None)
 
     def append(self, reply: Reply, text: str) -> None:
         """The reply grew by `text`."""

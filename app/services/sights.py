@@ -109,7 +109,7 @@ class Sights(QObject):
         known = self._known.get(chat_id or _NOT_STORED)
         if known is None:
             return None
-        view, running = known.view, self._answering.running(chat_id)
+        view, running = known.view, self._answering.own_reply(chat_id)
         n_since = max(0, running.n_tokens - known.n_included) if running else 0
         return CacheFill(
             view.n_sinks,
@@ -126,14 +126,14 @@ class Sights(QObject):
     def is_settled(self, chat_id: str) -> bool:
         """Whether what is known includes everything that was done to the chat."""
         asked = self._asked.get(chat_id) or chat_id in self._ask_later
-        return not asked and self._answering.running(chat_id) is None
+        return not asked and not self._answering.is_answering(chat_id)
 
     def watch(self, chat_id: str | None) -> None:
         """This chat is the one that the user looks at; what was known of it may be long out of date.
 
         None is the chat that is not stored yet.
         """
-        if chat_id and chat_id != self._watched and self._answering.running(chat_id) is None:
+        if chat_id and chat_id != self._watched and not self._answering.is_answering(chat_id):
             self._forget(chat_id)
         self._watched = chat_id
         self.look(chat_id)
@@ -141,7 +141,7 @@ class Sights(QObject):
     def look(self, chat_id: str | None) -> None:
         """Ask what the model sees of a chat; while it is being answered, as soon as that has ended."""
         key = chat_id or _NOT_STORED
-        if chat_id and self._answering.running(chat_id):
+        if chat_id and self._answering.is_answering(chat_id):
             self._ask_later.add(chat_id)
             return
         self._ask_later.discard(key)
@@ -166,10 +166,10 @@ class Sights(QObject):
     def _on_event(self, event: Event) -> None:
         if not isinstance(event, CacheView):
             return
-        asked, running = self._asked.get(event.chat_id), self._answering.running(event.chat_id)
+        asked, running = self._asked.get(event.chat_id), self._answering.own_reply(event.chat_id)
         if asked:
             ids = asked.popleft()
-            if not asked and running is None:
+            if not asked and not self._answering.is_answering(event.chat_id):
                 self._take(event, ids)
         elif running and running.prompt:
             self._told_by_itself.add(event.chat_id)

@@ -9,6 +9,7 @@ from PySide6.QtCore import QCoreApplication
 
 from app.services.sights import CacheFill
 from app.views.kv_gauge import KvParts
+from app.views.reply_words import drafts_in_words, spared_in_words
 from engine.protocol import Gauges, TurnStats
 
 
@@ -69,14 +70,19 @@ def turn_in_words(turn: TurnStats | None) -> str:
     """For example "5,348 reused, 24 read, 512 evicted, no shift"; "" before the first turn."""
     if turn is None:
         return ""
-    words = _tr("{0} reused, {1} read, {2} evicted, {3}").format(
-        f"{turn.tokens_reused:,}",
-        f"{turn.tokens_prefilled:,}",
-        f"{turn.tokens_evicted:,}",
+    reused = _tr("{0} reused").format(f"{turn.tokens_reused:,}")
+    spared = ", ".join(spared_in_words(turn.tokens_restored, turn.tokens_shared))
+    parts = (
+        f"{reused} ({spared})" if spared else reused,
+        _tr("{0} read").format(f"{turn.tokens_prefilled:,}"),
+        _tr("{0} evicted").format(f"{turn.tokens_evicted:,}"),
         _tr("positions shifted") if turn.shifted else _tr("no shift"),
     )
+    words = ", ".join(parts)
     if turn.reevaluated_because:
         words += _tr("; read again: {0}").format(turn.reevaluated_because)
+    if drafts := drafts_in_words(turn.tokens_accepted, turn.tokens_drafted, turn.draft_gain):
+        words += f"; {drafts}"
     return words
 
 

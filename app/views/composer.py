@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent
 from PySide6.QtWidgets import QFileDialog, QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
@@ -18,8 +18,10 @@ from app.services.attachments import AttachmentState, DraftAttachment
 from app.views.attachment_chips import AttachmentChips
 from app.views.draft_counts import DraftCounts
 from app.views.message_edit import MessageEdit, local_files
+from app.views.shortcuts import with_keys
 from app.views.theme import set_style
 from app.views.tokens import UNIT
+from app.views.variants_menu import VariantsMenu
 
 
 class Composer(QFrame):
@@ -27,6 +29,10 @@ class Composer(QFrame):
 
     text_changed = Signal(str)
     send_requested = Signal()
+
+    variants_requested = Signal(int)
+    """Send, and have it answered so many times."""
+
     stop_requested = Signal()
     cancel_edit_requested = Signal()
 
@@ -56,6 +62,10 @@ class Composer(QFrame):
         self.counts = DraftCounts(self)
         self.button = QPushButton(self)
         self.button.setObjectName("send")
+        self.several = QPushButton("\N{BLACK DOWN-POINTING SMALL TRIANGLE}", self)
+        self.several.setObjectName("several")
+        self.several.setAccessibleName(self.tr("Send, and choose among several answers"))
+        self.several.setToolTip(with_keys(self.several.accessibleName(), "several"))
         self._arrange()
         self._connect()
         self._show_button()
@@ -79,7 +89,8 @@ class Composer(QFrame):
         """These files go with the message; `tokens_of` gives the tokens of one by its id."""
         self._items = items
         self.chips.show_items(items, tokens_of)
-        order = [self.edit, *(chip.remove for chip in self.chips.chips), self.attach, self.button]
+        chips = (chip.remove for chip in self.chips.chips)
+        order = [self.edit, *chips, self.attach, self.button, self.several]
         for one, other in itertools.pairwise(order):
             self.setTabOrder(one, other)  # new chips would be reached after everything else in the window
         self._show_problem()
@@ -152,6 +163,7 @@ class Composer(QFrame):
         foot.addStretch(1)
         foot.addWidget(self.counts)
         foot.addWidget(self.button)
+        foot.addWidget(self.several)
         column = QVBoxLayout(self)
         column.setContentsMargins(UNIT, UNIT, UNIT, UNIT)
         column.setSpacing(UNIT // 2)
@@ -170,18 +182,30 @@ class Composer(QFrame):
         self.chips.emptied.connect(self.edit.setFocus)
         self.attach.clicked.connect(self.choose_files)
         self.button.clicked.connect(self._on_button)
+        self.several.clicked.connect(self.open_variants_menu)
 
     def _on_text_changed(self) -> None:
         self._show_button()
         self.text_changed.emit(self.text())
 
+    def open_variants_menu(self) -> None:
+        """Let the user choose how many answers shall be written."""
+        if self._can_send():
+            menu = VariantsMenu(self.several.accessibleName(), self)
+            menu.chosen.connect(self.variants_requested)
+            menu.popup(self.several.mapToGlobal(QPoint(0, -menu.sizeHint().height())))
+
     def _on_submitted(self) -> None:
-        if self._running or not self._has_content():
-            return
+        if self._can_send():
+            self.send_requested.emit()
+
+    def _can_send(self) -> bool:
+        """Whether there is something that can be sent; why there is not is said."""
+        if self._running or not self.has_content():
+            return False
         problem = self._problem()
         self._say(problem)
-        if not problem:
-            self.send_requested.emit()
+        return not problem
 
     def _on_button(self) -> None:
         if self._running:
@@ -189,7 +213,8 @@ class Composer(QFrame):
         else:
             self._on_submitted()
 
-    def _has_content(self) -> bool:
+    def has_content(self) -> bool:
+        """Whether there is anything to send."""
         return bool(self.text().strip()) or any(
             item.state is not AttachmentState.REFUSED for item in self._items
         )
@@ -216,7 +241,9 @@ class Composer(QFrame):
     def _show_button(self) -> None:
         name = self.tr("Stop") if self._running else self.tr("Send")
         hint = self.tr("Stop the reply (Esc)") if self._running else self.tr("Send the message (Enter)")
-        self.button.setEnabled(self._running or (self._has_content() and not self._problem()))
+        can_send = self.has_content() and not self._problem()
+        self.button.setEnabled(self._running or can_send)
+        self.several.setEnabled(can_send and not self._running)
         if self.button.text() != name:
             self.button.setText(name)
             self.button.setToolTip(hint)

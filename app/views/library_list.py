@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QAbstractItemView, QFrame, QListView, QMenu, QTool
 from app.data.installed_model import InstalledModel
 from app.item_models.library_item_model import LibraryItemModel
 from app.views.library_delegate import LibraryDelegate
-from app.views.library_words import plain_tool_tip, tool_tip
+from app.views.library_words import plain_tool_tip, tool_tip, why_not_quantized
 from engine.models.known_folders import ModelSource
 
 
@@ -34,6 +34,7 @@ class LibraryList(QListView):
     reveal_requested = Signal(object)
     copy_requested = Signal(object)
     forget_requested = Signal(object)
+    quantize_requested = Signal(object)
 
     def __init__(
         self,
@@ -95,6 +96,12 @@ class LibraryList(QListView):
         menu.addAction(self.tr("Show in its folder"), lambda: self.reveal_requested.emit(model))
         copy = QKeySequence(QKeySequence.StandardKey.Copy)
         menu.addAction(self.tr("Copy the path"), copy, lambda: self.copy_requested.emit(model))
+        quantize = menu.addAction(
+            self.tr("Quantize \N{HORIZONTAL ELLIPSIS}"), lambda: self.quantize_requested.emit(model)
+        )
+        obstacle = why_not_quantized(model)
+        quantize.setEnabled(not obstacle)
+        quantize.setToolTip(plain_tool_tip(obstacle))
         menu.addSeparator()
         if model.source is ModelSource.FILE:
             menu.addAction(self.tr("Take off the list"), lambda: self.forget_requested.emit(model))
@@ -104,7 +111,7 @@ class LibraryList(QListView):
         reason = self._why_not_deleted(model)
         delete.setEnabled(not reason)
         delete.setToolTip(plain_tool_tip(reason))
-        menu.setToolTipsVisible(bool(reason))
+        menu.setToolTipsVisible(bool(reason or obstacle))
         return menu
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:

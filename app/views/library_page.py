@@ -90,6 +90,10 @@ class LibraryPage(QWidget):
         self.list.viewport().update()
         self._show_current(self.list.current())
 
+    def add_part(self, part: QWidget) -> None:
+        """Show something else above the list."""
+        self._column.insertWidget(self._column.indexOf(self.importing), part)
+
     def showEvent(self, event: QShowEvent) -> None:
         """Something may have changed meanwhile."""
         super().showEvent(event)
@@ -230,7 +234,7 @@ class LibraryPage(QWidget):
         self._stack = QStackedWidget()
         self._stack.addWidget(self.list)
         self._stack.addWidget(self._make_empty())
-        column = QVBoxLayout(self)
+        self._column = column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(UNIT)
         column.addLayout(top)

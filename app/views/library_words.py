@@ -13,6 +13,7 @@ from app.data.installed_model import InstalledModel, Verification
 from app.views import number_format
 from engine.memory.memory_plan import Verdict
 from engine.models.known_folders import ModelSource
+from engine.models.quantized_model import may_be_source
 
 SEPARATOR = "  \N{MIDDLE DOT}  "
 
@@ -40,6 +41,8 @@ def verification_in_words(verification: Verification) -> str:
             return _tr("changed since it was downloaded")
         case Verification.UNVERIFIED:
             return _tr("unverified")
+        case Verification.MADE_HERE:
+            return _tr("made here")
 
 
 def fit_in_words(model: InstalledModel) -> str:
@@ -73,6 +76,11 @@ def origin_in_words(model: InstalledModel) -> str:
     """Where it comes from, and whether it was checked."""
     if model.source is ModelSource.STARTER:
         return source_in_words(model.source)  # whose installer has checked it
+    if model.quantized_from:
+        made = _tr("quantized from {0} by Weir")
+        is_changed = model.verification is Verification.CHANGED
+        words = _tr("quantized from {0} by Weir, changed since") if is_changed else made
+        return words.format(model.quantized_from)
     parts = (model.place, source_in_words(model.source), verification_in_words(model.verification))
     return SEPARATOR.join(part for part in parts if part)
 
@@ -101,6 +109,16 @@ def tool_tip(model: InstalledModel) -> str:
     checked = _tr("Verified when it was downloaded.") if is_verified else ""
     lines = (model.name, reason, str(model.path), real, checked)
     return "".join(plain_tool_tip(line) for line in lines if line)
+
+
+def why_not_quantized(model: InstalledModel) -> str:
+    """A sentence why no smaller model can be made of it; empty if one may be."""
+    if not model.can_be_chosen:
+        return _tr("Only models that can be loaded are quantized.")
+    if not may_be_source(model.scanned.quantization):
+        words = _tr("It is quantized already ({0}): smaller ones are made of F16, BF16, F32 or Q8_0.")
+        return words.format(model.scanned.quantization)
+    return ""
 
 
 def plain_tool_tip(text: str) -> str:

@@ -6,6 +6,8 @@ once, before the window goes. It knows nothing about chats, models or settings.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QByteArray, QEvent, QSize, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QHBoxLayout, QMainWindow, QSplitter, QStackedWidget, QVBoxLayout, QWidget
@@ -41,6 +43,7 @@ class MainWindow(QMainWindow):
         super().__init__()
         self.setWindowTitle("Weir")
         self._closed = False
+        self.may_close: Callable[[], bool] = lambda: True
         self._other_page: QWidget | None = None
         self._messages = transcript
         self.sidebar = Sidebar(chats)
@@ -104,6 +107,9 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Tell once, then go."""
+        if not self._closed and not self.may_close():
+            event.ignore()
+            return
         if not self._closed:
             self._closed = True
             self.hide()  # at once; ending the engine may take a moment

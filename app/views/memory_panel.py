@@ -1,9 +1,9 @@
 """The panel above the strip: where the memory is, what the model sees, what the turn cost, how fast it is.
 
-It asks the `GaugeHistory`, the machine's memory and `read_use`, what decoding takes of the bandwidth, once a
-second while it is shown, and not at all while it is hidden; the model and the fill of the open chat are
-told. It is closed by Esc, while the focus is in it, or by its button, and gives the focus back. It measures
-nothing.
+It asks the `GaugeHistory`, the machine's memory, `read_use`, what decoding takes of the bandwidth, and
+`name_of`, what chats are called, once a second while it is shown, and not at all while it is hidden; the
+model and the fill of the open chat are told. It is closed by Esc, while the focus is in it, or by its button,
+and gives the focus back. It measures nothing.
 """
 
 from __future__ import annotations
@@ -59,6 +59,7 @@ class MemoryPanel(QFrame):
         self._load_ms: float | None = None
         self._planned: PlanResult | None = None
         self.read_use: Callable[[], BandwidthUse | None] = lambda: None
+        self.name_of: Callable[[str], str] = lambda _chat_id: ""
         self._fill: CacheFill | None = None
         self._focus_before: QWidget | None = None
         self._hint = QSize()
@@ -112,6 +113,7 @@ class MemoryPanel(QFrame):
         planned = planned_split(self._planned) if self._planned else ()
         self.picture.show_memory(split_memory(self._info, newest, self._read_machine()), newest, planned)
         self.picture.show_chat(self._fill, newest)
+        self.picture.show_pool(newest, self.name_of)
         self.picture.show_speed(history, self._load_ms, self.read_use())
         if self.sizeHint() != self._hint:
             self._hint = self.sizeHint()

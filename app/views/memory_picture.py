@@ -6,7 +6,7 @@ they come from.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QResizeEvent
@@ -17,7 +17,16 @@ from app.services.gauge_history import SPAN_S, GaugeHistory
 from app.services.memory_split import DeviceSplit
 from app.services.sights import CacheFill
 from app.views.device_section import DeviceSection
-from app.views.memory_words import device_rows, device_title, seen_lines, speed_rows, turn_line, wall_rows
+from app.views.memory_words import (
+    Row,
+    device_rows,
+    device_title,
+    seen_lines,
+    speed_rows,
+    turn_line,
+    wall_rows,
+)
+from app.views.pool_words import pool_rows, threads_in_words
 from app.views.selectable_text import SelectableText
 from app.views.speed_curve import SpeedCurve
 from app.views.tokens import UNIT
@@ -38,6 +47,7 @@ class MemoryPicture(QWidget):
         self.devices: list[DeviceSection] = []
         self._lines: dict[str, list[str]] = {}
         self.seen, self.turn, self.speed = SelectableText(), SelectableText(), SelectableText()
+        self.pool = SelectableText()
         self.curve = SpeedCurve(round(SPAN_S / 60))
         self._device_column = QVBoxLayout()
         self._columns = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
@@ -70,11 +80,18 @@ class MemoryPicture(QWidget):
         self._lines[self.tr("What the model sees")] = seen
         self._lines[self.tr("This turn")] = turn
 
+    def show_pool(self, gauges: Gauges | None, name_of: Callable[[str], str]) -> None:
+        """Which chats have cells of the cache; `name_of` is what they are called by their ids."""
+        rows = pool_rows(gauges, name_of)
+        self.pool.show_rows(rows)
+        self._lines[self.tr("Who has the cells")] = [row.plain() for row in rows]
+
     def show_speed(
         self, history: GaugeHistory, load_ms: float | None, use: BandwidthUse | None = None
     ) -> None:
         """Speeds and waiting times, and what they take of the memory's bandwidth."""
-        rows = speed_rows(history.newest, load_ms) + wall_rows(use)
+        threads = Row(self.tr("threads that compute"), threads_in_words(history.newest))
+        rows = [*speed_rows(history.newest, load_ms), threads, *wall_rows(use)]
         self.curve.show_speeds(history.speeds(SPAN_S, _N_COLUMNS))
         self.speed.show_rows(rows)
         self._lines[self.tr("Speed")] = [row.plain() for row in rows]
@@ -112,6 +129,8 @@ class MemoryPicture(QWidget):
         self._add(chat, self.tr("What the model sees"), self._seen_hint(), self.seen)
         chat.addSpacing(UNIT // 2)
         self._add(chat, self.tr("This turn"), self._turn_hint(), self.turn)
+        chat.addSpacing(UNIT // 2)
+        self._add(chat, self.tr("Who has the cells"), self._pool_hint(), self.pool)
         self._add(
             speed, self.tr("Speed"), self.tr("In tokens (pieces of words) a second"), self.curve, self.speed
         )
@@ -138,8 +157,16 @@ class MemoryPicture(QWidget):
             "system prompt and pinned messages stay; the oldest others leave when there is no more room."
         )
 
+    def _pool_hint(self) -> str:
+        return self.tr(
+            "A cell keeps what the model noted of one token. Chats stay in the cache as long as there is "
+            "room; what several begin with is kept once, for all of them."
+        )
+
     def _turn_hint(self) -> str:
         return self.tr(
             "Reused: still in memory from the turn before. Read: new to the model. Evicted: left the memory "
-            "to make room. Shift: what stayed was moved together, which takes a moment."
+            "to make room. Shift: what stayed was moved together, which takes a moment. Restored: came back "
+            "from disk. Shared: read for another reply or chat. Drafts: tokens guessed ahead of the model, "
+            "and how many of them were what it said."
         )

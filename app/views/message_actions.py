@@ -11,6 +11,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QWidget
 
 from app.data.stored_message import MessageState, StoredMessage
+from app.views.variants_menu import VariantsMenu
 from app.views.version_switch import VersionSwitch
 from engine.protocol import Role
 
@@ -25,7 +26,9 @@ class MessageActions(QWidget):
     """As plain text."""
 
     edit_requested = Signal()
-    again_requested = Signal()
+    again_requested = Signal(int)
+    """How many further versions shall be written."""
+
     go_on_requested = Signal()
     delete_requested = Signal()
     pin_requested = Signal(bool)
@@ -39,7 +42,7 @@ class MessageActions(QWidget):
         self.pin = self._button(lambda: self.pin_requested.emit(not self._pinned))
         self.edit = self._button(self.edit_requested.emit)
         self.go_on = self._button(self.go_on_requested.emit)
-        self.again = self._button(self.again_requested.emit)
+        self.again = self._button(lambda: self.again_requested.emit(1))
         self.copy = self._button(self.copy_requested.emit)
         self.more = self._button(self._open_more)
         self._name(self.edit, self.tr("Edit"), self.tr("Edit this message and have it answered anew"))
@@ -87,14 +90,22 @@ class MessageActions(QWidget):
     def _add_more(self, menu: QMenu) -> None:
         if self._is_reply and not self.copy.isHidden():
             menu.addAction(self.tr("Copy as plain text"), self.copy_text_requested.emit)
+        if self._is_reply and not self.again.isHidden():
+            several = VariantsMenu(self.tr("Write several at once"), menu)
+            several.chosen.connect(self.again_requested)
+            menu.addMenu(several)
         if not self.more.isHidden():
             menu.addAction(self.tr("Delete this message"), self.delete_requested.emit)
 
-    def _open_more(self) -> None:
+    def more_menu(self) -> QMenu:
+        """What has no button; it deletes itself when it closes."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._add_more(menu)
-        menu.popup(self.more.mapToGlobal(self.more.rect().bottomLeft()))
+        return menu
+
+    def _open_more(self) -> None:
+        self.more_menu().popup(self.more.mapToGlobal(self.more.rect().bottomLeft()))
 
     def _buttons(self) -> list[QPushButton]:
         return [self.pin, self.edit, self.go_on, self.again, self.copy, self.more]

@@ -73,6 +73,7 @@ class MessageBody(QTextBrowser):
         self._markdown = True
         self._whole = False
         self._next_rendering = 0.0
+        self.n_sharing = 1
         self._timer = self._make_timer(self._render)
         self._slices = self._make_timer(self._write_on)
         self._typeset_timer = self._make_timer(self._take_typeset)
@@ -89,6 +90,10 @@ class MessageBody(QTextBrowser):
             self._render()
         elif not self._timer.isActive():
             self._timer.start(int(wait * 1000) + 1)
+
+    def share_time(self, n_sharing: int) -> None:
+        """So many texts grow at once, this one among them; together they take the time of one."""
+        self.n_sharing = n_sharing
 
     def original(self) -> str:
         """The text as it was given, for copying."""
@@ -211,7 +216,7 @@ class MessageBody(QTextBrowser):
     def _rest(self, began: float) -> None:
         self.rendered.emit()
         spent = monotonic() - began
-        self._next_rendering = monotonic() + max(_MIN_PAUSE, _PAUSE_FACTOR * spent)
+        self._next_rendering = monotonic() + max(_MIN_PAUSE, _PAUSE_FACTOR * spent) * self.n_sharing
 
     def _replace(self, document: QTextDocument) -> None:
         cursor, old = self.textCursor(), self.document()

@@ -6,24 +6,26 @@ A `StoredMessage` and its `Presence` go in, wishes come out; `fit` gives the hei
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QEvent, QPoint, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QGuiApplication
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QPushButton, QVBoxLayout, QWidget
 
 from app.data.attachment_text import with_attachments
-from app.data.stored_message import MessageState, StoredMessage, TurnNumbers
+from app.data.stored_message import MessageState, StoredMessage
 from app.item_models.sight import Presence
-from app.views import number_format
 from app.views.eliding_label import ElidingLabel
 from app.views.markdown_text import text_of_markdown
 from app.views.message_actions import MessageActions
 from app.views.message_body import MessageBody
 from app.views.message_measure import PADDING
+from app.views.reply_words import ending_in_words, numbers_in_words, reading_in_words
 from app.views.sent_attachments import SentAttachments
 from app.views.theme import set_style
 from app.views.thinking_fold import ThinkingFold
 from app.views.tokens import UNIT
-from engine.protocol import FinishReason, Role
+from engine.protocol import Role
 from engine.thinking import Thinking, split_thinking
 
 
@@ -33,7 +35,19 @@ class MessageView(QFrame):
     height_changed = Signal()
     """The content needs another height now."""
 
-    def __init__(self, message: StoredMessage, parent: QWidget | None = None) -> None:
+    is_wide = False
+    """Whether it takes more than a column of text, where there is room."""
+
+    variant_ids: tuple[int, ...] = ()
+    """The replies that it shows side by side."""
+
+    def __init__(
+        self,
+        message: StoredMessage,
+        parent: QWidget | None = None,
+        *,
+        actions: MessageActions | None = None,
+    ) -> None:
         super().__init__(parent)
         self._presence = Presence.SEEN
         self._is_last = False
@@ -46,7 +60,7 @@ class MessageView(QFrame):
         self.mark = QLabel()
         self.mark.setObjectName("mark")
         self.mark.setTextFormat(Qt.TextFormat.PlainText)
-        self.actions_row = MessageActions()
+        self.actions_row = actions or MessageActions()
         self.actions_row.copy_requested.connect(self._copy)
         self.actions_row.copy_text_requested.connect(self._copy_text)
         self._whole = QPushButton(self)
@@ -71,7 +85,7 @@ class MessageView(QFrame):
         """Show the message's present text, state and numbers."""
         self.message = message
         streaming = message.state is MessageState.STREAMING
-        author = self.tr("You") if self._own else message.model or self.tr("Reply")
+        author = self.author(message)
         self._author.setText(author)
         self._show_footer(message)
         self._show_mark()
@@ -86,6 +100,14 @@ class MessageView(QFrame):
         hidden = self.body.hidden_characters()
         self._whole.setVisible(hidden > 0)
         self._whole.setText(self.tr("Show {0} more characters").format(f"{hidden:,}"))
+
+    def show_row(self, message: StoredMessage, _variants: Sequence[StoredMessage]) -> None:
+        """Show what the message is now; see `show_message`."""
+        self.show_message(message)
+
+    def author(self, message: StoredMessage) -> str:
+        """Who speaks."""
+        return self.tr("You") if self._own else message.model or self.tr("Reply")
 
     def show_presence(self, presence: Presence, *, refused: bool = False) -> None:
         """Show what the model has of the message; `refused` is a pin that does not fit."""
@@ -181,42 +203,15 @@ class MessageView(QFrame):
         for widget in (self._author, self.body, self):
             set_style(widget, "dimmed", dimmed)
 
-    def _numbers_line(self, numbers: TurnNumbers | None) -> str:
-        if numbers is None:
-            return ""
-        rate = number_format.rate(numbers.decode_tps)
-        parts = [
-            rate if rate != number_format.NOT_AVAILABLE else "",
-            self.tr("first token {0}").format(number_format.seconds(numbers.ttft_ms)),
-            self.tr("{0} tokens").format(f"{numbers.tokens_generated:,}"),
-        ]
-        return "  \N{MIDDLE DOT}  ".join(text for text in parts if text)
-
     def _show_footer(self, message: StoredMessage) -> None:
         lines = (
-            self._ending(message),
-            self._reading(message.numbers),
-            "" if self._own else self._numbers_line(message.numbers),
+            ending_in_words(message),
+            reading_in_words(message.numbers),
+            "" if self._own else numbers_in_words(message.numbers),
         )
         text = "\n".join(filter(None, lines))
         self.footer.setText(text)
         self.footer.setVisible(bool(text))
-
-    def _ending(self, message: StoredMessage) -> str:
-        if message.numbers and message.numbers.finish_reason is FinishReason.CONTEXT_FULL:
-            return self.tr(
-                "Ended here because the context is full. To go on, choose the endless policy or a larger "
-                "context at the top, then send a message."
-            )
-        if message.state is MessageState.INTERRUPTED:
-            return self.tr("Interrupted") if message.content else self.tr("Interrupted before the first word")
-        if message.state is MessageState.STREAMING and not message.content:
-            return self.tr("Waiting for the first word \N{HORIZONTAL ELLIPSIS}")
-        return ""
-
-    def _reading(self, numbers: TurnNumbers | None) -> str:
-        because = numbers.reevaluated_because if numbers else None
-        return self.tr("Part of the chat was read again: {0}").format(because) if because else ""
 
     def _copy(self) -> None:
         message = self.message

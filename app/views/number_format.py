@@ -33,6 +33,13 @@ def seconds(milliseconds: float | None) -> str:
     return f"{value:,.0f} s" if value >= 100 else f"{value:.1f} s" if value >= 10 else f"{value:.2f} s"
 
 
+def times(factor: float | None) -> str:
+    """How many times as much: "1.3×"."""
+    if factor is None or not math.isfinite(factor):
+        return NOT_AVAILABLE
+    return f"{factor:.1f}\N{MULTIPLICATION SIGN}"
+
+
 def duration(value: float) -> str:
     """How long something takes, as coarse as it is foreseen: "12 s", "3 min", "2 h 5 min"; in seconds."""
     whole = max(0, round(value))

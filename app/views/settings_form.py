@@ -21,6 +21,7 @@ from app.views.settings_loading import LoadingGroup
 from app.views.settings_presets import PresetRow
 from app.views.settings_prompt import LONGEST_PROMPT, PromptEdit
 from app.views.settings_row import ResetButton, muted_label
+from app.views.settings_saved_kv import SavedKVGroup
 from app.views.tokens import UNIT
 from engine.protocol import ModelInfo
 
@@ -47,6 +48,7 @@ class SettingsForm(QWidget):
         self.answers = answers_group(self, for_chat=for_chat)
         self.sampling = sampling_group(self, for_chat=for_chat)
         self.memory = MemoryGroup(self, for_chat=for_chat)
+        self.saved_kv = None if for_chat else SavedKVGroup(self)
         self.loading = None if for_chat else LoadingGroup(self)
         self.looks = None if for_chat else looks_group(self)
         self._dress_prompt()
@@ -56,7 +58,7 @@ class SettingsForm(QWidget):
 
     def groups(self) -> list[SettingsGroup]:
         """In the order in which they stand."""
-        groups = (self.answers, self.sampling, self.memory, self.loading, self.looks)
+        groups = (self.answers, self.sampling, self.memory, self.saved_kv, self.loading, self.looks)
         return [group for group in groups if group is not None]
 
     def show_settings(self, settings: Settings, options: ChatOptions | None = None) -> None:

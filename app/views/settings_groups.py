@@ -179,7 +179,23 @@ def answers_group(form: QWidget, *, for_chat: bool) -> SettingsGroup:
         ),
         NumberBox(1, _LARGEST_COUNT, below=_tr("no limit"), doubling=True),
     )
+    if not for_chat:
+        _add_speculation(group)
     return group
+
+
+def _add_speculation(group: SettingsGroup) -> None:
+    group.add(
+        Setting(
+            "speculate",
+            _tr("Draft tokens ahead"),
+            _tr(
+                "Speculation: what is likely to come next is guessed and checked in one go, where that is "
+                "faster. The answers are the same."
+            ),
+        ),
+        ChoiceBox([(_tr("yes"), True), (_tr("no"), False)]),
+    )
 
 
 def looks_group(form: QWidget) -> SettingsGroup:

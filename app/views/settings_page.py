@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QUrl
+from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
@@ -23,6 +23,9 @@ from engine.protocol import ModelInfo
 
 class SettingsPage(SettingsSheet):
     """One page of the window."""
+
+    clear_saved_requested = Signal()
+    """Remove all that the model remembers of chats on disk."""
 
     def __init__(self, preferences: Preferences, data_folder: Path, parent: QWidget | None = None) -> None:
         """`data_folder` is where the chats are."""
@@ -44,12 +47,19 @@ class SettingsPage(SettingsSheet):
         self.setFocusProxy(self.form.presets.chooser)
         self.form.chosen.connect(lambda name, value: preferences.update(**{name: value}))
         preferences.changed.connect(self.form.show_settings)
+        if self.form.saved_kv:
+            self.form.saved_kv.clear_requested.connect(self.clear_saved_requested)
         self.form.show_settings(preferences.settings)
 
     def show_model(self, info: ModelInfo | None, reload_needed: bool) -> None:
         """The model that answers, and whether it was loaded with something else than what is chosen."""
         self.form.show_model(info)
         self.show_reload(reload_needed)
+
+    def show_saved(self, n_bytes: int) -> None:
+        """How much of the disk that takes now."""
+        if self.form.saved_kv:
+            self.form.saved_kv.show_size(n_bytes)
 
     def _add_data(self) -> None:
         title = LeadingLabel(self.tr("Data"))

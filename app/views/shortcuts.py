@@ -101,6 +101,12 @@ def _writing() -> tuple[Shortcut, ...]:
     return (
         Shortcut("message_field", ("Ctrl+L",), _tr("Go to the message field"), section),
         Shortcut("send", ("Return",), _tr("Send the message"), section, in_field),
+        Shortcut(
+            "several",
+            ("Ctrl+Shift+Return",),
+            _tr("Send the message, or ask again, for several answers"),
+            section,
+        ),
         Shortcut("new_line", ("Shift+Return",), _tr("Begin a new line"), section, in_field),
         Shortcut("history", ("Up",), _tr("Bring back what was sent before"), section, in_field),
         Shortcut("stop", ("Esc",), _tr("Stop the reply, or leave what is open"), section),

@@ -23,6 +23,7 @@ from app.views.engine_activity import Activity, EngineActivity, Phase, speed_tem
 from app.views.gauge_label import GaugeLabel, Look
 from app.views.kv_gauge import KvGauge
 from app.views.memory_gauge import memory_hint, memory_in_words
+from app.views.pool_words import pool_in_words
 from app.views.sparkline import Sparkline, Values
 from app.views.tokens import UNIT
 from engine.protocol import Gauges, ModelInfo, PrefillProgress
@@ -135,7 +136,7 @@ class StatusStrip(QFrame):
         token = self.tr("A token is a piece of text, about three quarters of an English word.")
         self.activity = GaugeLabel(
             self.tr("Speed"),
-            self.tr("How fast the model writes, in tokens a second. {0}").format(token),
+            self.tr("How fast the model writes, all replies together, in tokens a second. {0}").format(token),
             speed_template(),
             elides=True,
         )
@@ -230,5 +231,6 @@ class StatusStrip(QFrame):
         self.progress.setValue(round((activity.fraction or 0.0) * 1000))
 
     def _show_kv(self) -> None:
-        words = fill_in_words(self._fill) if self._fill else ""
+        parts = (fill_in_words(self._fill) if self._fill else "", pool_in_words(self._gauges))
+        words = "; ".join(part for part in parts if part)
         self.bar.show_parts(parts_of(self._gauges, self._fill), words, is_running=self._engine.is_running)

@@ -90,6 +90,10 @@ def _messages(t: Tokens) -> str:
 #ownMessage {{ background: {t.own}; border-radius: 10px; }}
 #ownMessage[dimmed="true"] {{ background: {t.window}; }}
 #messageBody {{ background: transparent; border: none; }}
+#variant {{ background: {t.surface}; border: 1px solid {t.border}; border-radius: 10px; }}
+#variant:focus {{ border-color: {t.accent}; }}
+#quiet[choose="true"] {{ color: {t.accent}; font-weight: 600; border-color: {t.border}; }}
+#quiet[choose="true"]:hover, #quiet[choose="true"]:focus {{ border-color: {t.accent}; }}
 #codeCopy {{ color: {t.muted}; padding: 2px 8px; }}
 #codeCopy:hover {{ color: {t.text}; }}
 #thinkingToggle {{ color: {t.muted}; padding: 2px 6px; }}
@@ -100,6 +104,8 @@ def _messages(t: Tokens) -> str:
 def _composer(t: Tokens) -> str:
     return f"""
 #send {{ background: {t.accent}; color: {t.on_accent}; font-weight: 600; min-width: 68px; }}
+#several {{ padding: 5px 6px; }}
+#several:disabled {{ color: {t.muted}; background: transparent; }}
 #send:focus {{ border-color: {t.text}; }}
 #send:disabled {{ background: {t.border}; color: {t.muted}; }}
 #send[stop="true"] {{ background: {t.raised}; color: {t.text}; border: 1px solid {t.accent}; }}

@@ -30,6 +30,7 @@ from app.views.tokens import UNIT
 
 if TYPE_CHECKING:
     from app.views.message_view import MessageView
+    from app.views.message_views import RowView
 
 _EDGE = UNIT * 2
 _MAX_PASSES = 6
@@ -85,7 +86,7 @@ class TranscriptView(QAbstractScrollArea):
 
     def message_view(self, row: int) -> MessageView | None:
         """The widget of a row, None if the row is far from the viewport."""
-        return self.messages.get(self._transcript.message_at(row).id)
+        return self.messages.message_view(self._transcript.message_at(row).id)
 
     def is_at_end(self) -> bool:
         """Whether the end of the newest message is in sight."""
@@ -119,6 +120,7 @@ class TranscriptView(QAbstractScrollArea):
 
     def _on_rows(self) -> None:
         self.messages.show_last()
+        self._tab_order = []  # a message may have another widget now
         self._move_line()
         self._lay_out()
 
@@ -129,10 +131,7 @@ class TranscriptView(QAbstractScrollArea):
 
     def _on_changed(self, first: Index, last: Index) -> None:
         for row in range(first.row(), last.row() + 1):
-            message = self._transcript.message_at(row)
-            view = self.messages.get(message.id)
-            if view:
-                view.show_message(message)
+            if self.messages.show_message(self._transcript.message_at(row)):
                 self._heights.expire(row)
             else:
                 self._column.estimate(row)
@@ -150,6 +149,7 @@ class TranscriptView(QAbstractScrollArea):
             with self._anchored(rescaled=True):
                 self._column.reset(width, self.fontMetrics())
             self._placing = was_placing
+        self.messages.expire_wide()
         self._lay_out()
 
     def scrollContentsBy(self, _dx: int, _dy: int) -> None:
@@ -248,10 +248,13 @@ class TranscriptView(QAbstractScrollArea):
         for row in rows:
             view = self._view_of(row)
             if not self._heights.is_measured(row):
-                changed |= self._column.measure(row, view.fit(self._column.width))
+                changed |= self._column.measure(row, view.fit(self._width_of(view)))
         return changed
 
-    def _view_of(self, row: int) -> MessageView:
+    def _width_of(self, view: RowView) -> int:
+        return self.viewport().width() - 2 * _EDGE if view.is_wide else self._column.width
+
+    def _view_of(self, row: int) -> RowView:
         return self.messages.of(self._transcript.message_at(row), self._column.width)
 
     def _on_height_changed(self, message_id: int) -> None:
@@ -261,37 +264,29 @@ class TranscriptView(QAbstractScrollArea):
             self._relayout_soon()
 
     def _place(self, rows: range) -> None:
-        width = self._column.width
-        left = max(_EDGE, (self.width() - width) // 2)
+        lines_left = max(_EDGE, (self.width() - self._column.width) // 2)
         top = self.verticalScrollBar().value() - _EDGE
         placed: list[int] = []
         for row in sorted({*rows, *self._focused_row()}):
             view = self._view_of(row)
             placed.append(view.message.id)
             place = self._column.place_of(row)
-            view.setGeometry(left, place.top - top, width, place.height)
+            width = self._width_of(view)
+            view.setGeometry(max(_EDGE, (self.width() - width) // 2), place.top - top, width, place.height)
             view.show()
             if place.line_top is not None:
-                self.line.setGeometry(left, place.line_top - top, width, self._column.slot.height)
+                line_top = place.line_top - top
+                self.line.setGeometry(lines_left, line_top, self._column.width, self._column.slot.height)
         self.line.setVisible(self._column.slot.owner in placed)
         self.messages.keep(placed)
         if self._tab_order != [self._column.slot, *placed]:
             self._tab_order = [self._column.slot, *placed]
-            self._order_tabs()
+            self.messages.order_tabs(self, self.line, self._column.slot.owner, self._newest)
 
     def _focused_row(self) -> list[int]:
         """The row that has the keyboard focus: its widget stays, wherever the reader scrolls."""
         numbers = (self._transcript.number_of(key) for key in self.messages.focused())
         return [number - 1 for number in numbers if number is not None]
-
-    def _order_tabs(self) -> None:
-        before: QWidget = self
-        for view in self.messages:
-            line = [self.line] if self._column.slot.owner == view.message.id else []
-            for stop in (*line, *view.tab_stops()):
-                QWidget.setTabOrder(before, stop)
-                before = stop
-        QWidget.setTabOrder(before, self._newest)
 
     def _show_newest_button(self) -> None:
         self._newest.setVisible(not self.is_at_end())

@@ -20,6 +20,7 @@ from itertools import chain
 from engine.chat.prompt import PREAMBLE, Part, PromptBuilder
 from engine.decoding.kv_window import Occupancy, plan_eviction
 from engine.decoding.ledger import Interval, Span
+from engine.decoding.matching import matching_spans, n_asked
 from engine.decoding.reasons import Reasons
 from engine.decoding.room import Room
 from engine.decoding.selection import Selection, select
@@ -80,10 +81,9 @@ class _Admission:
         self.messages = messages
         self.prompts = prompts
         self.room = room
-        self.n_asked = len(messages) - (messages[-1].role is Role.ASSISTANT)
-        """Messages before the reply, and so its index."""
+        self.n_asked = n_asked(messages)
         self.reasons = Reasons(sequence, messages, self.n_asked)
-        self.matched = self._matching_spans()
+        self.matched = matching_spans(sequence, messages)
 
     def carry_out(self) -> Admitted:
         outcome = self._extend()
@@ -161,27 +161,6 @@ class _Admission:
         if self.ledger.n_resident_in(begins_at, undecoded) < undecoded - begins_at:
             return "the message to answer had lost its beginning to a long reply"
         return self.room.why_not if plan and not self.room.keeps_cells else None
-
-    def _matching_spans(self) -> int:
-        """How many spans from the beginning are those of the messages, unchanged."""
-        for count, span in enumerate(self.ledger.spans):
-            if span.message == PREAMBLE:
-                matches = self.messages[0].role is not Role.SYSTEM
-            else:
-                is_there = span.message < len(self.messages)
-                matches = is_there and self.sequence.seen.get(span.message) == self.messages[span.message]
-                matches = matches and self._can_follow(count)
-            if not matches:
-                return count
-        return len(self.ledger.spans)
-
-    def _can_follow(self, number: int) -> bool:
-        """True if what comes next may stand behind the tokens of span `number`."""
-        span = self.ledger.spans[number]
-        if span.message < self.n_asked:  # a turn is not closed in the middle of a character
-            return not self.sequence.half_character or number < len(self.ledger.spans) - 1
-        # What was rendered as a whole was closed, and perhaps changed, by the template.
-        return span.text_end is not None
 
     def _occupancy_before(self, begins_at: int, cut: int, pins: Pins) -> Occupancy:
         """The occupancy as it will be after truncation at `cut`.

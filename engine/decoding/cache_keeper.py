@@ -6,13 +6,17 @@ answers what the model sees. Knows nothing about batches, sampling or the ends o
 
 from __future__ import annotations
 
+from collections.abc import Sequence as Many
+
 from engine.chat.prompt import PromptBuilder
 from engine.decoding import view
 from engine.decoding.kv_window import plan_eviction
+from engine.decoding.ledger import Interval
 from engine.decoding.pool import SequencePool
 from engine.decoding.reply import Reply
 from engine.decoding.room import Room
 from engine.decoding.sequence import Sequence
+from engine.decoding.shared_cells import common
 from engine.errors import BugError
 from engine.llama.context import Context
 from engine.llama.model import Model
@@ -60,16 +64,37 @@ class CacheKeeper:
         if occupancy.sinks + n_coming > room.capacity:
             return FinishReason.ERROR
         plan = plan_eviction(occupancy, n_coming)
-        if not room.keeps_cells:
+        if room.keeps_cells:
+            self._evict_together(sequence, plan, events)
+        else:
             sequence.evict_and_evaluate_again(plan)
             reply.reevaluated_because = room.why_not
-        elif not sequence.evict(plan):
-            raise BugError("The cache refused an eviction that it had promised.")
-        n_evicted = sum(end - start for start, end in plan)
-        reply.evicted += n_evicted
-        self.tell_eviction(sequence, reply, n_evicted, events)
-        events.append(self.view(sequence, reply))
+            self._tell_evicted(sequence, plan, events)
         return None
+
+    def _evict_together(self, sequence: Sequence, plan: Many[Interval], events: list[Event]) -> None:
+        """Take the plan out of the cache, for all who share its cells: else none would become free."""
+        others = [other for other in self._pool.active if other is not sequence]
+        plans = [(sequence, plan)] + [(o, common(sequence.ledger, o.ledger, plan)) for o in others]
+        for one, its_plan in plans:
+            if its_plan and not one.evict(its_plan):
+                raise BugError("The cache refused an eviction that it had promised.")
+        for one, its_plan in plans:
+            # The others may stand in the batch already: their positions move at their own next step.
+            self._tell_evicted(one, its_plan, events, may_move=one is sequence)
+
+    def _tell_evicted(
+        self, sequence: Sequence, plan: Many[Interval], events: list[Event], *, may_move: bool = True
+    ) -> None:
+        reply, n_evicted = sequence.reply, sum(end - start for start, end in plan)
+        if not reply or not n_evicted:
+            return
+        reply.evicted += n_evicted
+        if may_move:
+            self.tell_eviction(sequence, reply, n_evicted, events)
+        else:
+            events.append(CacheShifted(reply.request.request_id, n_evicted, shifted=False))
+        events.append(self.view(sequence, reply))
 
     def tell_eviction(self, sequence: Sequence, reply: Reply, n_evicted: int, events: list[Event]) -> None:
         """Close the gaps if that is due, and report."""
@@ -84,9 +109,19 @@ class CacheKeeper:
         is_eager = reply.request.cache.shift is Shift.EAGER
         if not self._can_evict or not (is_due or is_eager):
             return False
+        if sequence.has_gaps and self._pool.n_shared(sequence) and not self._take_own_cells(sequence, reply):
+            return False
         shifted = sequence.compact()
         reply.shifted = reply.shifted or shifted
         return shifted
+
+    def _take_own_cells(self, sequence: Sequence, reply: Reply) -> bool:
+        """Part from those who share cells with it: they would move too. False if all is read again."""
+        self._pool.make_free(self._pool.n_shared(sequence), keep=sequence)
+        if sequence.take_own_cells():
+            return True
+        reply.reevaluated_because = "its cells were shared with another chat"
+        return False
 
     # --- what the model sees ---
 

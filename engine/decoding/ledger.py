@@ -8,6 +8,7 @@ itself; the scheduler applies what it answers. Knows nothing about text or evict
 
 from __future__ import annotations
 
+import itertools
 from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -38,11 +39,16 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Tokens [start, end) that lie in the cache at the positions from `position` on."""
+    """Tokens [start, end) that lie in the cache at the positions from `position` on.
+
+    `generation` tells their cells from those that held the same offsets before: two ledgers share the cells
+    of an offset if both have it in a run of one generation.
+    """
 
     start: int
     end: int
     position: int
+    generation: int = 0
 
     @property
     def size(self) -> int:
@@ -64,6 +70,9 @@ class Move:
     delta: int
 
 
+_generations = itertools.count(1)
+
+
 class Ledger:
     """Tokens, spans and residency of one sequence; see the module's docstring."""
 
@@ -71,6 +80,26 @@ class Ledger:
         self.ids: array[int] = array("i")
         self.spans: list[Span] = []
         self.runs: list[Run] = []
+        self._generation = next(_generations)
+
+    @classmethod
+    def of(cls, ids: Sequence[int], spans: Sequence[Span], runs: Sequence[Run]) -> Ledger:
+        """The ledger that said this once, of cells that were put back."""
+        ledger = cls()
+        ledger.ids, ledger.spans, ledger.runs = array("i", ids), list(spans), list(runs)
+        ledger.own()
+        return ledger
+
+    def fork(self) -> Ledger:
+        """One that says the same about the same cells, and goes its own way from here on."""
+        forked = Ledger()
+        forked.ids, forked.spans, forked.runs = self.ids[:], list(self.spans), list(self.runs)
+        return forked
+
+    def own(self) -> None:
+        """The cells are no other ledger's any more: what was shared lies in cells of its own."""
+        self._generation = next(_generations)
+        self.runs = [replace(run, generation=self._generation) for run in self.runs]
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -149,10 +178,10 @@ class Ledger:
         """The tokens [start, end) are in the cache now, at `next_position` and after."""
         if start < self.end_decoded or end > len(self.ids):
             raise BugError(f"Tokens {start} to {end} were decoded out of order.")
-        if self.runs and self.runs[-1].end == start:
+        if self.runs and self.runs[-1].end == start and self.runs[-1].generation == self._generation:
             self.runs[-1] = replace(self.runs[-1], end=end)
         else:
-            self.runs.append(Run(start, end, self.next_position))
+            self.runs.append(Run(start, end, self.next_position, self._generation))
 
     # --- shrinking: each answers the positions that the cache has to give up ---
 
@@ -180,9 +209,16 @@ class Ledger:
             if run.start < low:
                 kept.append(replace(run, end=low))
             if high < run.end:
-                kept.append(Run(high, run.end, first + high - low))
-        self.runs = kept
+                kept.append(replace(run, start=high, position=first + high - low))
+        end_before, self.runs = self.end_decoded, kept
+        if self.end_decoded < end_before:  # the same offsets may be decoded again, into other cells
+            self._generation = next(_generations)
         return removed
+
+    def lose_cells(self) -> None:
+        """Nothing is in the cache any more."""
+        self.runs = []
+        self._generation = next(_generations)
 
     def compact(self) -> list[Move]:
         """Close all gaps between positions; returns the moves in the order to apply them."""

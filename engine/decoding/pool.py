@@ -2,20 +2,33 @@
 
 All sequences share the context's cells. A chat keeps its sequence while it is idle, so that its
 next turn reads only what is new, until another one needs the cells or the sequence: then the chat
-that was used longest ago goes. Knows nothing about batches or replies beyond whether one is on.
+that was used longest ago goes, onto the shelf where there is one. Cells that several sequences share
+count once. Knows nothing about batches or replies beyond whether one is on.
 """
 
 from __future__ import annotations
 
 from engine.decoding.sequence import Sequence
+from engine.decoding.shared_cells import n_cells, n_shared
+from engine.decoding.shelf import Shelf
 from engine.llama.context import Context
+from engine.protocol import SequenceUse, chat_of_variant
+
+_WORTH_SETTING_ASIDE = 256  # tokens; fewer cost the others next to nothing
 
 
 class SequencePool:
-    """Up to `n_seq_max` sequences, least recently used first."""
+    """Up to `n_seq_max` sequences, least recently used first.
 
-    def __init__(self, context: Context, n_seq_max: int) -> None:
+    `can_share`: whether one may begin with the cells of another.
+    """
+
+    def __init__(
+        self, context: Context, n_seq_max: int, shelf: Shelf | None = None, can_share: bool = True
+    ) -> None:
+        self.can_share = can_share
         self._context = context
+        self._shelf = shelf
         self._free_ids = list(range(n_seq_max))
         self._sequences: list[Sequence] = []
 
@@ -25,14 +38,34 @@ class SequencePool:
         return [sequence for sequence in self._sequences if sequence.reply]
 
     @property
+    def sequences(self) -> tuple[Sequence, ...]:
+        """All of them, least recently used first."""
+        return tuple(self._sequences)
+
+    @property
     def cells_used(self) -> int:
         """Live cells of the whole cache."""
-        return sum(sequence.ledger.n_resident for sequence in self._sequences)
+        return n_cells(sequence.ledger for sequence in self._sequences)
+
+    @property
+    def uses(self) -> tuple[SequenceUse, ...]:
+        """What each sequence has in the cache, the newest first."""
+        return tuple(
+            SequenceUse(s.chat_id, s.ledger.n_resident, self.n_shared(s), s.reply is not None)
+            for s in reversed(self._sequences)
+        )
+
+    def n_shared(self, sequence: Sequence) -> int:
+        """Cells of `sequence` that another one has too."""
+        return n_shared(sequence.ledger, (other.ledger for other in self._sequences if other is not sequence))
 
     def capacity_for(self, sequence: Sequence) -> int:
-        """Cells that `sequence` may use beside those of the others that are being answered."""
-        others = (other for other in self.active if other is not sequence)
-        return self._context.n_ctx - sum(other.ledger.n_resident for other in others)
+        """Cells that `sequence` may have beside those of the others that are being answered.
+
+        What it shares with them costs nothing.
+        """
+        others = [other.ledger for other in self.active if other is not sequence]
+        return self._context.n_ctx - n_cells(others) + n_shared(sequence.ledger, others)
 
     def find(self, chat_id: str) -> Sequence | None:
         """The sequence of a chat, None if nothing of it is in the cache."""
@@ -52,18 +85,50 @@ class SequencePool:
         self._sequences.append(sequence)
         return sequence
 
-    def make_free(self, n_cells: int, keep: Sequence) -> None:
-        """Give up idle chats, the oldest first, until `n_cells` are free or `keep` is alone."""
-        while self._context.n_ctx - self.cells_used < n_cells and self._release_oldest_idle(keep):
+    def fetch(self, sequence: Sequence) -> bool:
+        """Give an empty sequence the cells of its chat that lie on the shelf; False if there are none."""
+        saved = self._shelf.get(sequence.chat_id) if self._shelf else None
+        if saved is None:
+            return False
+        self.make_free(sum(run.size for run in saved.runs), keep=sequence)
+        return sequence.restore(saved)
+
+    # --- giving up ---
+
+    def make_free(self, n_needed: int, keep: Sequence) -> None:
+        """Give up idle chats, the oldest first, until so many cells are free or `keep` is alone."""
+        while self._context.n_ctx - self.cells_used < n_needed and self._release_oldest_idle(keep):
             pass
 
-    def forget(self, chat_id: str) -> Sequence | None:
-        """Let nothing find the chat again; returns its sequence if that is still being answered."""
-        sequence = self.find(chat_id)
-        if sequence:
+    def set_others_aside(self, sequence: Sequence) -> None:
+        """Give up what only slows `sequence` down: its old variants, idle chats that come back quickly.
+
+        Each step looks at all cells in use: with 3,000 of others one at 1,500 took 12.5 ms instead of 9.4.
+        """
+        chat_id = chat_of_variant(sequence.chat_id)
+        for other in [s for s in self._sequences if not s.reply and s is not sequence]:
+            is_family = chat_of_variant(other.chat_id) == chat_id
+            if sequence.chat_id == chat_id if is_family else self._is_worth_it(other):
+                self._release(other)
+
+    def _is_worth_it(self, sequence: Sequence) -> bool:
+        n_own = sequence.ledger.n_resident - self.n_shared(sequence)
+        return self._shelf is not None and n_own >= _WORTH_SETTING_ASIDE
+
+    def put_all_on_the_shelf(self) -> None:
+        """Keep what is in the cells beyond the end of this process."""
+        for sequence in list(self._sequences):
+            self._release(sequence)
+
+    def forget(self, chat_id: str) -> list[Sequence]:
+        """Let nothing find the chat again, nor its variants; returns those that are still being answered."""
+        forgotten = [s for s in self._sequences if chat_of_variant(s.chat_id) == chat_id]
+        for sequence in forgotten:
             sequence.chat_id = ""
+        if self._shelf:
+            self._shelf.forget(chat_id)
         self.release_forgotten()
-        return sequence if sequence and sequence.reply else None
+        return [sequence for sequence in forgotten if sequence.reply]
 
     def release_forgotten(self) -> None:
         """Free the cells of forgotten chats that are not being answered any more."""
@@ -77,6 +142,9 @@ class SequencePool:
         return idle is not None
 
     def _release(self, sequence: Sequence) -> None:
+        # A variant that was not chosen does not come back.
+        if self._shelf and sequence.chat_id and sequence.chat_id == chat_of_variant(sequence.chat_id):
+            self._shelf.put(sequence)
         sequence.clear()
         self._sequences.remove(sequence)
         self._free_ids.append(sequence.seq_id)

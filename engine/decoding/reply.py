@@ -29,7 +29,8 @@ class Reply:
     """The state of one `Generate` from its receipt to its end. `close` frees the sampler.
 
     `index` is that of the reply's message in the chat, `before` its text that it goes on from.
-    `reused`, `prefilled`, `evicted` and `generated` count tokens of this turn. `shifted` and
+    `reused`, `prefilled`, `evicted` and `generated` count tokens of this turn; of the reused ones, `restored`
+    came from saved KV and `shared` from another sequence. `shifted` and
     `reevaluated_because` tell what became of the cells. `reason` is set once the reply has to end.
     """
 
@@ -46,6 +47,7 @@ class Reply:
         self.shifted = False
         self.reevaluated_because: str | None = None
         self.reused = self.prefilled = self.evicted = self.generated = 0
+        self.restored = self.shared = 0
         self._bytes = bytearray()
         self._ends = [0]  # where the tokens' bytes begin in `_bytes`, and where each token's end
         self._thought = ThoughtWatch()
@@ -55,7 +57,9 @@ class Reply:
         self._first_token: float | None = None
         self._prefill_seconds = 0.0
         self._decode_seconds = 0.0
-        self._decode_steps = 0
+        self._plain_seconds = 0.0
+        self._n_decoded = 0
+        self._n_drafted = self._n_accepted = 0
 
     def close(self) -> None:
         """Free the sampler."""
@@ -73,10 +77,19 @@ class Reply:
         self.prefilled += tokens
         self._prefill_seconds += seconds
 
-    def count_decode(self, tokens: int, seconds: float) -> None:
-        """`tokens` (0 or 1) were sampled after the first one, in `seconds`."""
-        self._decode_steps += tokens
+    def count_decode(self, tokens: int, seconds: float, plain_seconds: float) -> None:
+        """`tokens` were sampled after the first one, in `seconds`; without drafts each takes `plain_seconds`.
+
+        No tokens: what had left the cache was read again.
+        """
+        self._n_decoded += tokens
         self._decode_seconds += seconds
+        self._plain_seconds += max(1, tokens) * plain_seconds
+
+    def count_draft(self, n_drafted: int, n_accepted: int) -> None:
+        """So many tokens were drafted for one step, and so many of them were right."""
+        self._n_drafted += n_drafted
+        self._n_accepted += n_accepted
 
     @property
     def ttft_ms(self) -> float | None:
@@ -91,7 +104,7 @@ class Reply:
     @property
     def decode_tps(self) -> float | None:
         """Generated tokens a second, sampling and eviction included, the prompt excluded."""
-        return _rate(self._decode_steps, self._decode_seconds)
+        return _rate(self._n_decoded, self._decode_seconds)
 
     def stats(self, cells_used: int, cells: int, first_seen: int | None) -> TurnStats:
         """The turn's numbers, together with those of the cache as it is now."""
@@ -110,6 +123,11 @@ class Reply:
             reevaluated_because=self.reevaluated_because,
             resident_from_message=first_seen,
             thinking_ms=None if self._thought_seconds is None else self._thought_seconds * 1000,
+            tokens_restored=self.restored,
+            tokens_shared=self.shared,
+            tokens_drafted=self._n_drafted,
+            tokens_accepted=self._n_accepted,
+            draft_gain=self._plain_seconds / self._decode_seconds if self._n_drafted else None,
         )
 
     def progress(self, n_left: int) -> PrefillProgress:

@@ -17,14 +17,20 @@ from dataclasses import replace
 from engine.chat.prompt import PromptBuilder
 from engine.decoding import admission
 from engine.decoding.cache_keeper import CacheKeeper
+from engine.decoding.decoder import Decoder
+from engine.decoding.inheritance import Origin, inherit, is_being_evaluated
 from engine.decoding.pool import SequencePool
 from engine.decoding.reply import Reply
 from engine.decoding.sequence import Sequence
 from engine.decoding.share import Share
+from engine.decoding.shelf import Shelf
 from engine.decoding.slices import SliceSize
+from engine.decoding.speculation import Speculation
 from engine.decoding.throughput import Throughput
+from engine.decoding.verification import Taken, take_tokens
 from engine.errors import ContextFull, PromptTooLong, WeirError
 from engine.llama.context import Batch, Context
+from engine.llama.draft_model import DraftModel
 from engine.llama.model import Model
 from engine.protocol import (
     CacheView,
@@ -38,6 +44,7 @@ from engine.protocol import (
     LookAt,
     PrefillProgress,
     Role,
+    SequenceUse,
     TextDelta,
 )
 
@@ -48,14 +55,26 @@ class Scheduler:
     `decode_tps` is the rate of generated tokens in the last second, None when there were none.
     """
 
-    def __init__(self, model: Model, context: Context, prompts: PromptBuilder, n_seq_max: int) -> None:
+    def __init__(
+        self,
+        model: Model,
+        context: Context,
+        prompts: PromptBuilder,
+        n_seq_max: int,
+        shelf: Shelf | None = None,
+        *,
+        draft_model: DraftModel | None = None,
+        follows_load: bool = False,
+    ) -> None:
         self._model = model
         self._context = context
         self._prompts = prompts
         self._batch = Batch(context.n_batch)
         self._slice = SliceSize(context.n_batch)
-        self._pool = SequencePool(context, n_seq_max)
+        self._pool = SequencePool(context, n_seq_max, shelf, can_share=not model.has_recurrent_state)
+        self._decoder = Decoder(context, follows_load=follows_load)
         self._keeper = CacheKeeper(model, context, self._pool, prompts)
+        self._speculation = Speculation(model, context, draft_model)
         self._waiting: deque[Reply] = deque()
         self._throughput = Throughput()
         self.newest_reply: Reply | None = None
@@ -77,9 +96,9 @@ class Scheduler:
 
     def forget(self, chat_id: str) -> None:
         """Free the cells of a chat; a reply of it that is still being made is cancelled first."""
-        sequence = self._pool.forget(chat_id)
-        if sequence and sequence.reply:
-            sequence.reply.reason = FinishReason.CANCELLED
+        for sequence in self._pool.forget(chat_id):
+            if sequence.reply:
+                sequence.reply.reason = FinishReason.CANCELLED
 
     def sequence(self, chat_id: str) -> Sequence | None:
         """The sequence of a chat, None if none of it is in the cache."""
@@ -94,9 +113,10 @@ class Scheduler:
         return [*self._waiting, *(s.reply for s in self._pool.active if s.reply)]
 
     def close(self) -> None:
-        """Free the batch and the samplers."""
+        """Keep what is in the cells, where there is a shelf; free the batch and the samplers."""
         for reply in self._replies():
             reply.close()
+        self._pool.put_all_on_the_shelf()
         self._batch.close()
 
     def look(self, question: LookAt) -> CacheView:
@@ -116,6 +136,16 @@ class Scheduler:
         return self._context.n_ctx
 
     @property
+    def n_threads(self) -> int:
+        """Threads that generated tokens are decoded with just now."""
+        return self._decoder.n_threads
+
+    @property
+    def uses(self) -> tuple[SequenceUse, ...]:
+        """What each chat has of them."""
+        return self._pool.uses
+
+    @property
     def decode_tps(self) -> float | None:
         """Generated tokens a second over the decodes of the last second; None while none are generated."""
         return self._throughput.rate() if any(reply.decoding for reply in self._replies()) else None
@@ -132,7 +162,7 @@ class Scheduler:
         shares = self._fill_batch(events)
         if shares:
             started = time.perf_counter()
-            status = self._context.decode(self._batch)
+            status = self._decoder.decode(self._batch, sum(s.n_tokens for s in shares if s.is_prompt))
             self._settle(shares, status, started, events)
         return events
 
@@ -141,6 +171,8 @@ class Scheduler:
     def _admit(self, events: list[Event]) -> None:
         while self._waiting:
             reply = self._waiting[0]
+            if is_being_evaluated(self._pool, reply.request):
+                return
             sequence = self._pool.take(reply.request.chat_id)
             if sequence is None or not self._start(sequence, reply, events):
                 return
@@ -148,6 +180,7 @@ class Scheduler:
 
     def _start(self, sequence: Sequence, reply: Reply, events: list[Event]) -> bool:
         """Let `sequence` answer; False if the request has to wait until others are done."""
+        origin = inherit(self._pool, sequence, reply.request.messages)
         room = self._keeper.room_for(sequence, reply.request.cache)
         try:
             admitted = admission.admit(sequence, reply.request.messages, self._prompts, room)
@@ -156,11 +189,14 @@ class Scheduler:
                 return False
             self._refuse(sequence, reply, error, events)
             return True
+        self._pool.set_others_aside(sequence)
         self._pool.make_free(sequence.n_pending + room.reserve, keep=sequence)
         sequence.reply = self.newest_reply = reply
         reply.evicted, reply.reevaluated_because = admitted.evicted, admitted.reason
         reply.resume(admitted.half_character)
         reply.reused = sequence.ledger.n_resident
+        reply.restored = reply.reused if origin is Origin.RESTORED else 0
+        reply.shared = self._pool.n_shared(sequence) if origin is Origin.SHARED else 0
         reply.show_prompt(sequence.ledger.ids)
         if reply.evicted:
             self._keeper.tell_eviction(sequence, reply, reply.evicted, events)
@@ -185,12 +221,17 @@ class Scheduler:
     def _fill_batch(self, events: list[Event]) -> list[Share]:
         self._batch.clear()
         shares: list[Share] = []
+        self._speculation.begin(self._pool.active, self.cells - self.cells_used, self._batch.capacity)
         # Tokens of replies first: they are one each, and a prompt's slice takes what is left.
         for sequence in sorted(self._pool.active, key=lambda sequence: sequence.n_pending):
-            decoding_others = any(share.sequence.reply and share.sequence.reply.decoding for share in shares)
-            limit = min(self._slice.size(decoding_others), self._batch.capacity - len(self._batch))
-            if limit > 0 and self._has_room(sequence, min(limit, sequence.n_pending), events):
-                shares.append(Share.take(self._batch, sequence, limit))
+            are_replies_on = any(not share.is_prompt for share in shares)
+            if are_replies_on and self._slice.is_owed and not (sequence.reply and sequence.reply.decoding):
+                continue
+            limit = min(self._slice.size(are_replies_on), self._batch.capacity - len(self._batch))
+            # The others' tokens in this batch need cells too.
+            n_coming = min(limit, sequence.n_pending) + len(self._batch)
+            if limit > 0 and self._has_room(sequence, n_coming, events):
+                shares.append(Share.take(self._batch, sequence, limit, self._speculation.draft(sequence)))
         return shares
 
     def _has_room(self, sequence: Sequence, n_coming: int, events: list[Event]) -> bool:
@@ -210,50 +251,36 @@ class Scheduler:
                 self._fail(share.sequence, f"llama.cpp could not evaluate the tokens (code {status})", events)
                 share.sequence.clear()  # which of its cells were written is not known
             return
-        tokens = {share.sequence.seq_id: self._advance(share) for share in shares}
-        self._account(shares, tokens, time.perf_counter() - started, events)
-        for share in shares:
-            self._take_token(share.sequence, tokens[share.sequence.seq_id], events)
+        taken = [take_tokens(share, self._context) for share in shares]
+        self._account(taken, time.perf_counter() - started + self._speculation.seconds, events)
+        for one in taken:
+            self._tell(one, events)
 
-    def _advance(self, share: Share) -> int | None:
-        """Book the share's tokens as decoded; returns the token that was sampled after them."""
-        share.book()
-        reply = share.sequence.reply
-        if share.output is None or reply is None:
-            return None
-        return reply.sampler.sample(self._context, share.output)
-
-    def _account(
-        self, shares: list[Share], tokens: dict[int, int | None], seconds: float, events: list[Event]
-    ) -> None:
-        n_sampled = 0
-        for share in shares:
-            reply, n_tokens = share.sequence.reply, share.end - share.start
-            if reply is None:
+    def _account(self, taken: list[Taken], seconds: float, events: list[Event]) -> None:
+        plain_seconds = self._speculation.learn(taken, seconds)
+        n_prompt = sum(one.share.n_tokens for one in taken if one.is_prompt)
+        self._slice.measured(n_prompt, sum(not one.is_prompt for one in taken), seconds)
+        for one in taken:
+            sequence, n_tokens = one.share.sequence, one.share.n_tokens
+            if (reply := sequence.reply) is None:
                 continue
-            if reply.decoding:
-                sampled = int(tokens[share.sequence.seq_id] is not None)
-                n_sampled += sampled
-                reply.count_decode(sampled, seconds)
-            else:
+            if one.is_prompt:
                 reply.count_prefill(n_tokens, seconds)
-                self._slice.measured(n_tokens, seconds)
-                events.append(reply.progress(share.sequence.n_pending))
-        if n_sampled:
+                events.append(reply.progress(0 if one.n_tokens else sequence.n_pending))
+            else:
+                reply.count_decode(one.n_tokens, seconds, plain_seconds)
+                reply.count_draft(len(one.share.draft), one.n_accepted)
+        if n_sampled := sum(one.n_tokens for one in taken if not one.is_prompt):
             self._throughput.count(n_sampled, seconds)
 
-    def _take_token(self, sequence: Sequence, token: int | None, events: list[Event]) -> None:
-        if (reply := sequence.reply) is None or token is None:
+    def _tell(self, taken: Taken, events: list[Event]) -> None:
+        sequence = taken.share.sequence
+        if (reply := sequence.reply) is None or not taken.n_tokens:
             return
-        generated, is_first = reply.generated, not reply.decoding
-        text = reply.take(token)
-        if reply.generated > generated:
-            sequence.ledger.append([token])
-            sequence.pending = [(len(sequence.ledger) - 1, len(sequence.ledger))]
-        if is_first:
+        if taken.is_prompt:
             events.append(self._keeper.view(sequence, reply))  # the whole prompt is in the cache now
-        if text:
-            events.append(TextDelta(reply.request.request_id, text, reply.generated))
+        if taken.text:
+            events.append(TextDelta(reply.request.request_id, taken.text, reply.generated))
         if reply.reason:
             self._finish(sequence, events)
 

@@ -17,6 +17,7 @@ from engine.errors import BugError
 from engine.protocol import Message, Role
 
 if TYPE_CHECKING:
+    from engine.decoding.kv_store import SavedSequence
     from engine.decoding.reply import Reply
     from engine.llama.context import Context
 
@@ -58,6 +59,11 @@ class Sequence:
     def n_skipped(self) -> int:
         """Tokens before the newest that are not in the cache (evicted)."""
         return self.ledger.end_decoded - self.ledger.n_resident
+
+    @property
+    def has_gaps(self) -> bool:
+        """True if positions are free between those in use, or before them."""
+        return self.ledger.next_position > self.ledger.n_resident
 
     # --- what the window may take ---
 
@@ -151,6 +157,52 @@ class Sequence:
         elif not self._apply_removal([(reused, -1)]):
             self.pending = todo
 
+    # --- cells of others ---
+
+    def copy(self, other: Sequence) -> None:
+        """Become what `other` is, and share all its cells."""
+        self.clear()
+        self._context.copy(other.seq_id, self.seq_id)
+        self.ledger = other.ledger.fork()
+        self.seen, self.pins, self.half_character = dict(other.seen), other.pins, other.half_character
+
+    def take_own_cells(self) -> bool:
+        """Let no cell be shared any more. False: there was no room for that, and all had to be given up.
+
+        Positions of shared cells would move for all who share them, silently.
+        """
+        state = self.state()
+        self._context.remove(self.seq_id, -1, -1)
+        done = self._context.restore(self.seq_id, state)
+        if done and self._context.position_range(self.seq_id) == self._expected_range():
+            self.ledger.own()
+            return True
+        self.evict_and_evaluate_again(())
+        return False
+
+    # --- on disk ---
+
+    @property
+    def state_bytes(self) -> int:
+        """How large `state` would be."""
+        return self._context.state_bytes(self.seq_id)
+
+    def state(self) -> bytes:
+        """What llama.cpp keeps in the cells, for `restore`."""
+        return self._context.save(self.seq_id)
+
+    def restore(self, saved: SavedSequence) -> bool:
+        """Become what was saved. False: its cells do not fit in here, and the sequence is empty."""
+        self.clear()
+        if not self._context.restore(self.seq_id, saved.state):
+            return False
+        self.ledger = Ledger.of(saved.ids, saved.spans, saved.runs)
+        self.seen, self.pins, self.half_character = dict(saved.seen), saved.pins, saved.half_character
+        if self._context.position_range(self.seq_id) == self._expected_range():
+            return True
+        self.clear()
+        return False
+
     def _resident_prefix(self) -> list[int]:
         """Resident ids whose positions count up from 0 without a gap."""
         ids: list[int] = []
@@ -166,7 +218,7 @@ class Sequence:
             self.ledger.evict(start, end)
         self.pending = _joined([*((run.start, run.end) for run in self.ledger.runs), *self.pending])
         self._context.remove(self.seq_id, -1, -1)
-        self.ledger.runs = []
+        self.ledger.lose_cells()
 
     def _apply_removal(self, positions: Many[Interval]) -> bool:
         """Remove positions and check that the cache holds just what the ledger says.
@@ -180,7 +232,7 @@ class Sequence:
         if done and self._context.position_range(self.seq_id) == self._expected_range():
             return True
         self._context.remove(self.seq_id, -1, -1)
-        self.ledger.runs = []
+        self.ledger.lose_cells()
         return False
 
     def _expected_range(self) -> Interval:

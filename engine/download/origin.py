@@ -1,4 +1,4 @@
-"""Where a file in the models folder came from, and that its bytes were checked.
+"""Where a file in the models folder came from, and that its bytes were checked, or were made here.
 
 `.weir-origin.json` lies in a repository's folder and names its files with the size, the time and the hash
 that they had when they were moved there. A file that was touched since has no origin any more.
@@ -21,13 +21,18 @@ _FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """One file as it was when its bytes were checked; `mtime_ns` since the epoch."""
+    """One file as it was when its bytes were checked; `mtime_ns` since the epoch.
+
+    `quantized_from`: the name of the model that Weir has made it of; nothing was downloaded then, and
+    `repo_id` names the folder.
+    """
 
     repo_id: str
     revision: str
     sha256: str | None
     size: int
     mtime_ns: int
+    quantized_from: str | None = None
 
 
 def origin_of(path: Path) -> Origin | None:

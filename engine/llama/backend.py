@@ -9,7 +9,8 @@ from __future__ import annotations
 import ctypes
 import re
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 import llama_cpp.llama_cpp as llama
 from llama_cpp._ggml import libggml
@@ -34,6 +35,15 @@ class Backend:
         llama.llama_log_set(_log.callback, ctypes.c_void_p(0))
         llama.llama_backend_init()
 
+    @contextmanager
+    def listening(self, listener: Callable[[str], None]) -> Iterator[None]:
+        """While it holds, `listener` is told each line as it is logged, without debug output."""
+        _log.listener = listener
+        try:
+            yield
+        finally:
+            _log.listener = None
+
     def close(self) -> None:
         """Free what llama.cpp holds for the process."""
         llama.llama_backend_free()
@@ -47,6 +57,7 @@ class _Log:
         self.errors: deque[str] = deque(maxlen=50)
         self.callback = llama.llama_log_callback(self._catch)
         self.details: re.Pattern[str] | None = None
+        self.listener: Callable[[str], None] | None = None
         self._last_level = _DEBUG
 
     def _catch(self, level: int, text: bytes | None, _user_data: object) -> None:
@@ -59,6 +70,8 @@ class _Log:
         self.lines.append(line)
         if self._last_level == _ERROR:
             self.errors.append(line)
+        if self.listener:
+            self.listener(line)
 
 
 _log = _Log()

@@ -11,15 +11,15 @@ from __future__ import annotations
 import ctypes
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import llama_cpp.llama_cpp as llama
 
 from engine.errors import BadRequest, BugError, ModelLoadError
-from engine.llama.buffers import read_sizes
+from engine.llama.buffers import BufferSizes, read_sizes
 from engine.llama.model import Model, last_error
 from engine.memory.memory_plan import LoadShape
-from engine.protocol import FlashAttention, KVType, real_n_ctx
+from engine.protocol import MOST_DRAFTED, FlashAttention, KVType, real_n_ctx
 
 _KV_SIZE = re.compile(r"llama_kv_cache\w*: size = +([0-9.]+) MiB \( *(\d+) cells")
 _KV_TYPES = {KVType.F16: 1, KVType.Q8_0: 8, KVType.Q4_0: 2}  # enum ggml_type
@@ -39,7 +39,7 @@ class ContextParams:
     decode takes, `n_ubatch` of those the ones that are computed at once, None for all. `swa_full` keeps all
     cells of sliding-window layers, which eviction needs. `kv_type` is K's, and V's unless there is a
     `v_type`; V cannot be quantized with flash attention off.
-    `n_outputs_max` is the most tokens of one decode whose logits are kept; None: one a sequence.
+    `n_outputs_max` is the most tokens of one decode whose logits are kept; None: one a sequence, and drafts.
     """
 
     n_ctx: int
@@ -158,8 +158,9 @@ class Context:
         self.n_ctx = int(llama.llama_n_ctx(self._handle))
         self.n_batch = int(llama.llama_n_batch(self._handle))
         self.n_threads = params.n_threads
+        self.swa_full = params.swa_full
         self._n_vocab = model.n_vocab
-        self.buffers = read_sizes(model.backend.log)
+        self.buffers = _with_all_outputs(read_sizes(model.backend.log), model, params)
         sizes = _kv_sizes(model)
         self.kv_bytes = sum(n_bytes for n_bytes, _cells in sizes) if sizes else None
         self.swa_extra_bytes = _swa_extra(sizes, model, params) if params.swa_full and model.n_swa else 0
@@ -174,6 +175,13 @@ class Context:
     def handle(self) -> object:
         """llama.cpp's pointer, for the sampler."""
         return self._handle
+
+    def set_threads(self, n_threads: int) -> None:
+        """Compute the next decodes with so many threads."""
+        if n_threads != self.n_threads:
+            self.n_threads = n_threads
+            # llama.cpp takes the second number for batches of two tokens and more.
+            llama.llama_set_n_threads(self._handle, n_threads, n_threads)
 
     def decode(self, batch: Batch) -> int:
         """Evaluate the batch; waits for the result, so that its time can be measured.
@@ -216,6 +224,10 @@ class Context:
         """Free the cells of these positions. False: this cache cannot, and nothing was removed."""
         return bool(llama.llama_memory_seq_rm(self._memory, seq_id, start, end))
 
+    def copy(self, source: int, target: int) -> None:
+        """Let an empty sequence share all cells of another. Positions of shared cells move for both."""
+        llama.llama_memory_seq_cp(self._memory, source, target, -1, -1)
+
     def shift(self, seq_id: int, start: int, end: int, delta: int) -> None:
         """Move positions by `delta`; the rotation is applied at the next decode."""
         llama.llama_memory_seq_add(self._memory, seq_id, start, end, delta)
@@ -229,20 +241,38 @@ class Context:
 
     # --- state ---
 
+    def state_bytes(self, seq_id: int) -> int:
+        """The most that `save` may give now."""
+        return int(llama.llama_state_seq_get_size(self._handle, seq_id))
+
     def save(self, seq_id: int) -> bytes:
         """The cells of a sequence with their positions, for `restore` in a context of the same shape."""
-        size = int(llama.llama_state_seq_get_size(self._handle, seq_id))
+        size = self.state_bytes(seq_id)
         buffer = (ctypes.c_uint8 * size)()
         n_bytes = llama.llama_state_seq_get_data(self._handle, buffer, size, seq_id)
         return memoryview(buffer)[:n_bytes].tobytes()  # a slice of the array would be a list of numbers
 
     def restore(self, seq_id: int, state: bytes) -> bool:
         """Put saved cells into an empty sequence. False if they do not fit this context; then none are."""
-        buffer = (ctypes.c_uint8 * len(state)).from_buffer_copy(state)
+        buffer = ctypes.cast(ctypes.c_char_p(state), ctypes.POINTER(ctypes.c_uint8))  # only read: not copied
         done = bool(llama.llama_state_seq_set_data(self._handle, buffer, len(state), seq_id) > 0)
         if not done:
             self.remove(seq_id, -1)
         return done
+
+
+def _n_outputs_max(params: ContextParams) -> int:
+    return params.n_outputs_max or params.n_seq_max + MOST_DRAFTED
+
+
+def _with_all_outputs(sizes: BufferSizes, model: Model, params: ContextParams) -> BufferSizes:
+    """`sizes` with the rows of logits that llama.cpp adds once a decode has so many.
+
+    It begins with one for each sequence (llama_context::output_reserve in src/llama-context.cpp).
+    """
+    n_later = max(0, _n_outputs_max(params) - params.n_seq_max)
+    later = n_later * model.n_vocab * ctypes.sizeof(ctypes.c_float)
+    return replace(sizes, compute={**sizes.compute, "CPU": sizes.compute.get("CPU", 0) + later})
 
 
 def _raw_params(params: ContextParams) -> object:
@@ -254,8 +284,8 @@ def _raw_params(params: ContextParams) -> object:
     raw.swa_full = params.swa_full
     raw.n_batch = params.n_batch
     raw.n_ubatch = params.n_ubatch or params.n_batch
-    # One row of logits for each sequence: the default reserves n_batch rows, 100 MB at a 49k vocabulary.
-    raw.n_outputs_max = params.n_outputs_max or params.n_seq_max
+    # One row of logits for each sequence and draft: the default is n_batch rows, 100 MB at a 49k vocabulary.
+    raw.n_outputs_max = _n_outputs_max(params)
     raw.type_k = _KV_TYPES[params.kv_type]
     raw.type_v = _KV_TYPES[params.v_type or params.kv_type]
     raw.flash_attn_type = _FLASH_ATTENTION[params.flash_attention]

@@ -79,7 +79,7 @@ class Model:
         self.buffers = counted_once(read_sizes(backend.log), self.size_bytes)
         self.is_unlocked = any(map(_NOT_LOCKED.match, backend.log))
         self._vocab = llama.llama_model_get_vocab(self._handle)
-        self._is_bpe = llama.llama_vocab_type(self._vocab) == _BPE
+        self._is_bpe = self.vocabulary_kind == _BPE
         self._pieces: dict[int, bytes] = {}
 
     def close(self) -> None:
@@ -138,6 +138,11 @@ class Model:
     def n_vocab(self) -> int:
         """Number of tokens."""
         return int(llama.llama_vocab_n_tokens(self._vocab))
+
+    @property
+    def vocabulary_kind(self) -> int:
+        """How texts become tokens, as llama.cpp numbers it."""
+        return int(llama.llama_vocab_type(self._vocab))
 
     @property
     def bos(self) -> int | None:

@@ -1,17 +1,22 @@
 """The sampler chain: from logits to the next token.
 
-The order is llama.cpp's own: bias, penalties, top-k, top-p, min-p, temperature, draw. Knows nothing
-about text or stopping.
+The order is llama.cpp's own: bias, penalties, top-k, top-p, min-p, temperature, draw. All of it is
+llama.cpp's but the repeat penalty, whose stage looks each token of the vocabulary up in a table: here the
+few tokens it concerns are changed where the logits lie, and put back after the draw. Knows nothing about
+text or stopping.
 """
 
 from __future__ import annotations
 
 import ctypes
 import secrets
-from collections.abc import Iterable, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 import llama_cpp.llama_cpp as llama
 
+from engine.errors import BugError
 from engine.llama.context import Context
 from engine.protocol import Sampling
 
@@ -20,18 +25,21 @@ class Sampler:
     """One chain for one reply; `banned` tokens are never chosen. Close it after the reply."""
 
     def __init__(self, sampling: Sampling, n_vocab: int, banned: Sequence[int] = ()) -> None:
+        self._penalty = _RepeatPenalty(sampling.repeat_penalty, sampling.repeat_last_n)
         self._chain = llama.llama_sampler_chain_init(llama.llama_sampler_chain_default_params())
         for stage in _stages(sampling, n_vocab, banned):
             llama.llama_sampler_chain_add(self._chain, stage)
 
     def accept(self, tokens: Iterable[int]) -> None:
         """Let the penalties see tokens that were not sampled here, as those of the prompt."""
-        for token in tokens:
-            llama.llama_sampler_accept(self._chain, token)
+        self._penalty.accept(tokens)
 
     def sample(self, context: Context, index: int) -> int:
-        """The next token after the batch entry `index` of the last decode."""
-        return int(llama.llama_sampler_sample(self._chain, context.handle, index))
+        """The next token after the batch entry `index` of the last decode; the penalties see it."""
+        with self._penalty.applied(context, index):
+            token = int(llama.llama_sampler_sample(self._chain, context.handle, index))
+        self._penalty.accept([token])
+        return token
 
     def close(self) -> None:
         """Free the chain and its stages."""
@@ -40,16 +48,43 @@ class Sampler:
             self._chain = None
 
 
+class _RepeatPenalty:
+    """Makes the last `n_last` tokens less likely: llama.cpp's arithmetic, to the bit.
+
+    A quotient or product of two floats that is computed in double precision rounds to the same float.
+    """
+
+    def __init__(self, penalty: float, n_last: int) -> None:
+        self._penalty = ctypes.c_float(penalty).value
+        self._last: deque[int] = deque(maxlen=n_last if penalty != 1.0 else 0)
+
+    def accept(self, tokens: Iterable[int]) -> None:
+        """These tokens came next."""
+        self._last.extend(tokens)
+
+    @contextmanager
+    def applied(self, context: Context, index: int) -> Iterator[None]:
+        """The logits of that batch entry are changed inside, and as they were afterwards."""
+        if not self._last:
+            yield
+            return
+        logits = llama.llama_get_logits_ith(context.handle, index)
+        if not logits:
+            raise BugError(f"No logits were kept for token {index} of the batch.")
+        before = {token: logits[token] for token in self._last}
+        for token, logit in before.items():
+            logits[token] = logit * self._penalty if logit <= 0 else logit / self._penalty
+        try:
+            yield
+        finally:
+            for token, logit in before.items():
+                logits[token] = logit
+
+
 def _stages(sampling: Sampling, n_vocab: int, banned: Sequence[int]) -> list[object]:
     stages: list[object] = []
     if banned:
         stages.append(_ban(n_vocab, banned))
-    if sampling.repeat_penalty != 1.0 and sampling.repeat_last_n > 0:
-        stages.append(
-            llama.llama_sampler_init_penalties(
-                n_vocab, sampling.repeat_last_n, sampling.repeat_penalty, 0.0, 0.0
-            )
-        )
     if sampling.temperature == 0.0:
         return [*stages, llama.llama_sampler_init_greedy()]
     seed = secrets.randbits(32) if sampling.seed is None else sampling.seed

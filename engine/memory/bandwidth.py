@@ -75,10 +75,11 @@ class BandwidthStore:
 
     def wants_more(self, hardware: Hardware) -> bool:
         """Whether it should be measured (again): each of the first few may have been disturbed."""
-        stored = self.stored(hardware)
-        if stored is None:
+        stored, found = self.stored(hardware), self._read(hardware)
+        has_old_kernels = found.get("kernels") is not None and parse_kernels(found["kernels"]) is None
+        if stored is None or has_old_kernels:
             return True
-        count = self._read(hardware).get("count")
+        count = found.get("count")
         is_settled = isinstance(count, int) and count >= _MEASUREMENTS
         return not is_settled and abs(time.time() - stored.measured_at) > _SECONDS_BETWEEN
 

@@ -9,14 +9,14 @@ empty one; several processes may add to one file. Knows nothing about chats.
 from __future__ import annotations
 
 import math
-import statistics
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from engine.memory.hardware import Device
-from engine.memory.memory_wall import DecodeSpeed, seconds_of
+from engine.memory.kernel_fit import Point, fitted_factors
+from engine.memory.memory_wall import DecodeSpeed, kernel_seconds, seconds_of
 from engine.memory.system_file import read_json, write_json
 from engine.memory.token_work import TokenWork
 
@@ -113,16 +113,18 @@ def uncalibrated_speed(device: Device) -> DecodeSpeed | None:
 def fitted(times: Sequence[DecodeTime], prior: DecodeSpeed | None) -> DecodeSpeed | None:
     """What the measurements make of `prior`, what was expected; None without any.
 
-    Where the kernels are known, one factor. Else a line through a quick one of each size, by least squares of
-    the relative errors; where sizes are too much alike, or so small that reading them is hidden behind the
-    overhead, `prior` tells what part of the time is overhead.
+    Where the kernels are known, two factors. Else a line through a quick one of each size, by least squares
+    of the relative errors; where sizes are too much alike, or so small that reading them is hidden behind
+    the overhead, `prior` tells what part of the time is overhead.
     """
     points = [_quick(group, prior) for group in _by_size(times).values()]
     if not points:
         return None
     if prior is not None and prior.kernels is not None:
-        ratios = [point.seconds / seconds_of(point.work, prior) for point in points]
-        return replace(prior, factor=max(_QUICKEST, min(_SLOWEST, statistics.median(ratios))))
+        expected = [kernel_seconds(point.work, prior, prior.kernels) for point in points]
+        pairs = [Point(*parts, point.seconds) for parts, point in zip(expected, points, strict=True)]
+        base, attention = fitted_factors(pairs, _SLOWEST, _QUICKEST)
+        return replace(prior, base_factor=base, attention_factor=attention)
     line = _line(points) if _make_a_line(points, prior) else None
     return _within_bounds(line or _through(_middle(points), prior), prior)
 
@@ -246,6 +248,8 @@ def _parse_time(stored: object) -> DecodeTime | None:
         str(stored.get("k_type")),
         int(number("n_layers")),
         int(number("n_logits")),
+        number("sharing") or 1.0,
+        stored.get("flash_attention") is not False,
     )
     seconds = number("seconds")
     return DecodeTime(work, seconds) if seconds and _is_positive(work.bytes_read) else None

@@ -11,14 +11,17 @@ from __future__ import annotations
 from engine.memory.kv_math import padded_cells
 from engine.memory.memory_plan import LoadShape
 from engine.models.model_facts import LayerKind, ModelFacts
-from engine.protocol import FlashAttention
+from engine.protocol import MOST_DRAFTED, FlashAttention
 
 _NUMBER = 4  # GGML_TYPE_F32
 _FLASH_MASK_NUMBER = 2  # flash attention takes its mask in 16 bits
 
 
 def graph_bytes(facts: ModelFacts, shape: LoadShape) -> int:
-    """What the device needs that computes layers: attention masks and one layer's rows, for one batch."""
+    """What the device needs that computes layers: attention masks and one layer's rows, for one batch.
+
+    Where the vocabulary is large beside that, the logits are more, which take the rows' place at the end.
+    """
     n_embd = facts.n_embd or 0
     row = 3 * facts.inner_width + 4 * n_embd
     n_experts_used = facts.n_experts_used or 0
@@ -26,7 +29,7 @@ def graph_bytes(facts: ModelFacts, shape: LoadShape) -> int:
         row += (n_experts_used + 1) * n_embd  # what the experts give does not fit where they computed it
     if not _is_flash(shape):
         row = max(row, _scores_row(facts, shape))
-    return _mask_bytes(facts, shape) + _n_tokens(shape) * _NUMBER * row
+    return max(_mask_bytes(facts, shape) + _n_tokens(shape) * _NUMBER * row, logits_bytes(facts, shape))
 
 
 def _scores_row(facts: ModelFacts, shape: LoadShape) -> int:
@@ -41,8 +44,8 @@ def input_bytes(facts: ModelFacts, shape: LoadShape) -> int:
 
 
 def logits_bytes(facts: ModelFacts, shape: LoadShape) -> int:
-    """One row of logits for each sequence, always in RAM."""
-    return shape.n_seq_max * (facts.n_vocab or 0) * _NUMBER
+    """One row of logits for each sequence, and for each drafted token once there are any; always in RAM."""
+    return (shape.n_seq_max + MOST_DRAFTED) * (facts.n_vocab or 0) * _NUMBER
 
 
 def borrowed_bytes(facts: ModelFacts, n_layers_on_cpu: int) -> int:

@@ -1,7 +1,8 @@
 """What one reply tells about a machine: how long a token of this model took, at this depth.
 
 Facts, a loaded model and the numbers of a turn go in; the stores of what was measured are told. Promises:
-few tokens, or layers on several devices, teach nothing. Knows nothing about who asked for the reply.
+few tokens, layers on several devices, or drafts of unknown gain teach nothing. Knows nothing about who asked
+for the reply.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from engine.memory.calibration import CalibrationStore
 from engine.memory.hardware import Device, Hardware
 from engine.memory.token_work import works
 from engine.models.model_facts import ModelFacts
-from engine.protocol import ModelInfo, TurnStats
+from engine.protocol import FlashAttention, ModelInfo, TurnStats
 
 FEWEST_TOKENS = 20
 """Shorter turns tell little."""
@@ -31,16 +32,29 @@ class Learner:
         device = device_of(info, hardware)
         if device is None or not stats.decode_tps or stats.tokens_generated < FEWEST_TOKENS:
             return
+        plain_tps = _plain_tps(stats)
+        if plain_tps is None:
+            return
         # The cache grew meanwhile: in the middle of the turn it was so large.
         n_cells = max(0.0, stats.kv_cells_used - stats.tokens_generated / 2)
         places = (device.name,) * (facts.n_layers + 1)
         options = info.options
-        work = works(facts, places, n_cells, options.k_type, options.v_type).get(device.name)
+        is_flash = options.flash_attention is not FlashAttention.OFF
+        work = works(facts, places, n_cells, options.k_type, options.v_type, flash_attention=is_flash).get(
+            device.name
+        )
         if work is None:
             return
-        self.calibrations.add(device, facts.quantization, work, 1 / stats.decode_tps)
+        self.calibrations.add(device, facts.quantization, work, 1 / plain_tps)
         if device.kind == "cpu":
-            self.bandwidths.prove(hardware, work.bytes_read * stats.decode_tps)
+            self.bandwidths.prove(hardware, work.bytes_read * plain_tps)
+
+
+def _plain_tps(stats: TurnStats) -> float | None:
+    """Tokens a second if a step had given one each; None where that is not known."""
+    if not stats.decode_tps or not stats.tokens_drafted:
+        return stats.decode_tps
+    return stats.decode_tps / stats.draft_gain if stats.draft_gain else None
 
 
 def device_of(info: ModelInfo, hardware: Hardware) -> Device | None:

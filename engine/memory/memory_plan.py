@@ -10,7 +10,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from engine.protocol import EffectiveOptions, KVType, LoadOptions, real_n_ctx
+from engine.protocol import DEFAULT_SEQUENCES, EffectiveOptions, KVType, LoadOptions, real_n_ctx
 
 DEFAULT_N_CTX = 8192
 UNKNOWN_N_CTX_TRAIN = 4096
@@ -43,7 +43,7 @@ class Wishes:
     n_ctx: int | None = None
     kv_type: KVType = KVType.F16
     n_gpu_layers: int = -1
-    n_seq_max: int = 4
+    n_seq_max: int = DEFAULT_SEQUENCES
     options: LoadOptions = field(default_factory=LoadOptions)
 
 

@@ -8,7 +8,8 @@ performance model", 2009, doi:10.1145/1498765.1498785. Two operations for each p
 et al., "Scaling laws for neural language models", 2020, arXiv:2001.08361, section 2.1. That a small model
 on a fast card is bound by the launches of its kernels and not by memory was measured: 1.05 ms a token on an
 H200 for 97 MB of weights, which its memory reads in 0.02 ms; hence the constant overhead. A processor with
-few cores computes quantized weights slower than it reads them, and attention much slower: hence the kernels.
+few cores computes quantized weights slower than it reads them, and hides little of the one behind the other:
+hence the kernels.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from engine.memory.kernel_speed import KernelSpeed
 from engine.memory.token_work import TokenWork
 from engine.models.model_facts import ModelFacts
 
-_KERNELS_PER_LAYER = (
-    20  # those of a llama: three norms with their weights, seven matrices, RoPE, attention ...
-)
+# Those of a llama: the matrices; norms with their weights, RoPE, storing K and V, sums and the activation.
+# Attention without the one-pass kernel has two products more, softmax and a copy.
+_PRODUCTS, _KERNELS = 7, 9
+_PRODUCTS_OF_ATTENTION, _KERNELS_OF_ATTENTION = 2, 2
 _OPERATIONS_PER_PARAMETER = 2  # a multiplication and an addition
 
 
@@ -30,15 +32,17 @@ _OPERATIONS_PER_PARAMETER = 2  # a multiplication and an addition
 class DecodeSpeed:
     """How a device decodes: `overhead` seconds for each token, and `bandwidth` bytes read a second beside.
 
-    `kernels`: where they are known, they may take longer than reading. `logit`: seconds for each token of
-    the vocabulary that may come next. `factor`: of it all, what was really measured.
+    `kernels`: where they are known, they tell the time instead. `logit`: seconds for each token of the
+    vocabulary that may come next. `base_factor` and `attention_factor`: of what does not depend on the depth,
+    and of what does, what was really measured with those kernels.
     """
 
     bandwidth: float
     overhead: float = 0.0
     kernels: KernelSpeed | None = None
     logit: float = 0.0
-    factor: float = 1.0
+    base_factor: float = 1.0
+    attention_factor: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +60,26 @@ def seconds_per_token(bytes_read: float, speed: DecodeSpeed) -> float:
 
 def seconds_of(work: TokenWork, speed: DecodeSpeed) -> float:
     """Time of one token's `work` on a device."""
-    kernels = speed.kernels
-    if kernels is None:
-        return speed.factor * (seconds_per_token(work.bytes_read, speed) + work.n_logits * speed.logit)
+    if speed.kernels is None:
+        return seconds_per_token(work.bytes_read, speed) + work.n_logits * speed.logit
+    base, attention = kernel_seconds(work, speed, speed.kernels)
+    return speed.base_factor * base + speed.attention_factor * attention
+
+
+def kernel_seconds(work: TokenWork, speed: DecodeSpeed, kernels: KernelSpeed) -> tuple[float, float]:
+    """As the kernels were measured: time that does not depend on the depth, and time of attention."""
     reading = sum(
-        n_bytes / min(speed.bandwidth, kernels.weights_rate(name) or speed.bandwidth)
-        for name, n_bytes in work.weights.items()
+        n_bytes / (kernels.weights_rate(name) or speed.bandwidth) for name, n_bytes in work.weights.items()
     )
-    attention = work.head_cells * kernels.seconds_per_head_cell(work.k_type, work.head_size)
-    started = work.n_layers * _KERNELS_PER_LAYER * kernels.kernel
-    beside = speed.overhead + work.n_logits * speed.logit
-    return speed.factor * (beside + started + reading + max(attention, work.kv_bytes / speed.bandwidth))
+    products, others = _PRODUCTS, _KERNELS
+    if not work.flash_attention:
+        products, others = products + _PRODUCTS_OF_ATTENTION, others + _KERNELS_OF_ATTENTION
+    started = work.n_layers * (products * kernels.product + others * kernels.kernel)
+    of_head_cell = kernels.seconds_per_head_cell(
+        work.k_type, work.head_size, work.sharing, flash_attention=work.flash_attention
+    )
+    attention = max(work.head_cells * of_head_cell, work.kv_bytes / speed.bandwidth)
+    return speed.overhead + work.n_logits * speed.logit + started + reading, attention
 
 
 def split_seconds_per_token(reads: Iterable[tuple[float, DecodeSpeed]]) -> float:

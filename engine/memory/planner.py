@@ -13,7 +13,7 @@ from engine.memory.calibration import CalibrationStore
 from engine.memory.hardware import Hardware
 from engine.memory.kv_math import can_quantize
 from engine.memory.layout_plan import Layouts
-from engine.memory.load_options import settle
+from engine.memory.load_options import n_sequences, settle
 from engine.memory.memory_plan import (
     ExactSizes,
     LoadShape,
@@ -115,8 +115,10 @@ class _Planner:
         wishes = replace(self._wishes, n_ctx=n_ctx, kv_type=kv_type)
         options = settle(wishes, self._hardware.devices, self._facts).options
 
+        n_seq_max = n_sequences(wishes.n_seq_max, any(layer.state_values for layer in self._facts.layers))
+
         def with_layers(count: int) -> LoadShape:
-            return LoadShape(n_ctx, count, wishes.n_seq_max, options)
+            return LoadShape(n_ctx, count, n_seq_max, options)
 
         def has_room(count: int) -> bool:
             return worst(self._pools(with_layers(count))[:-1]) is Room.AMPLE

@@ -14,7 +14,7 @@ from engine.memory.hardware import Device, Hardware
 from engine.memory.memory_wall import DecodeSpeed, seconds_of
 from engine.memory.token_work import TokenWork, works
 from engine.models.model_facts import ModelFacts
-from engine.protocol import EffectiveOptions
+from engine.protocol import EffectiveOptions, FlashAttention
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,11 @@ def planned_speed(
     calibrations: CalibrationStore | None,
 ) -> PlannedSpeed:
     """`places`: the device of each layer, then that of the output."""
-    empty, full = (works(facts, places, n, options.k_type, options.v_type) for n in (0, n_ctx))
+    is_flash = options.flash_attention is not FlashAttention.OFF
+    empty, full = (
+        works(facts, places, n, options.k_type, options.v_type, flash_attention=is_flash)
+        for n in (0, n_ctx - 1)  # the token itself takes the last cell
+    )
     devices = {device.name: device for device in hardware.devices}
 
     def expected(device: Device) -> DecodeSpeed | None:

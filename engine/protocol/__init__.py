@@ -35,6 +35,8 @@ from engine.protocol.commands import (
     LoadModel,
     LookAt,
     Shutdown,
+    chat_of_variant,
+    variant_chat_id,
 )
 from engine.protocol.error_report import ErrorCode, ErrorReport
 from engine.protocol.events import (
@@ -54,13 +56,16 @@ from engine.protocol.events import (
     TokenCount,
 )
 from engine.protocol.load_options import (
+    DEFAULT_SEQUENCES,
     LARGEST_BATCH,
+    MOST_DRAFTED,
     EffectiveOptions,
     FlashAttention,
     KVType,
     LoadOptions,
     Split,
 )
+from engine.protocol.quantize import DEFAULT_KIND, Quantize, QuantizeFinished, QuantizeProgress, QuantKind
 from engine.protocol.values import (
     BackendReport,
     CachePolicy,
@@ -74,6 +79,8 @@ from engine.protocol.values import (
     Policy,
     Role,
     Sampling,
+    SavedKV,
+    SequenceUse,
     Shift,
     TurnStats,
     max_sinks,
@@ -81,7 +88,10 @@ from engine.protocol.values import (
 )
 
 __all__ = [
+    "DEFAULT_KIND",
+    "DEFAULT_SEQUENCES",
     "LARGEST_BATCH",
+    "MOST_DRAFTED",
     "BackendReport",
     "Bench",
     "BenchCase",
@@ -127,8 +137,14 @@ __all__ = [
     "ModelLoaded",
     "Policy",
     "PrefillProgress",
+    "QuantKind",
+    "Quantize",
+    "QuantizeFinished",
+    "QuantizeProgress",
     "Role",
     "Sampling",
+    "SavedKV",
+    "SequenceUse",
     "Shift",
     "Shutdown",
     "Split",
@@ -136,6 +152,8 @@ __all__ = [
     "TokenCount",
     "TurnStats",
     "WholePath",
+    "chat_of_variant",
     "max_sinks",
     "real_n_ctx",
+    "variant_chat_id",
 ]

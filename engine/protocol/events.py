@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from engine.protocol.bench import BenchFinished, BenchProgress, BenchResult
 from engine.protocol.error_report import ErrorReport
-from engine.protocol.values import DeviceMemory, FinishReason, ModelInfo, TurnStats
+from engine.protocol.quantize import QuantizeFinished, QuantizeProgress
+from engine.protocol.values import DeviceMemory, FinishReason, ModelInfo, SequenceUse, TurnStats
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,8 @@ class Gauges:
     `prefill_tps` and `ttft_ms`: of the newest turn, None until they are known.
     `kv_bytes_used`: bytes of the live cells, of `kv_bytes` in all.
     `rss_file_bytes`: of `rss_bytes`, pages of files, which the system counts as available; None where it
-    does not say.
+    does not say. `n_threads`: those that decode now, None before any did. `sequences`: who has cells; shared
+    ones count once in `kv_cells_used`.
     """
 
     decode_tps: float | None
@@ -138,6 +140,8 @@ class Gauges:
     rss_bytes: int
     devices: tuple[DeviceMemory, ...]
     rss_file_bytes: int | None = None
+    n_threads: int | None = None
+    sequences: tuple[SequenceUse, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,5 +213,7 @@ Event = (
     | BenchProgress
     | BenchResult
     | BenchFinished
+    | QuantizeProgress
+    | QuantizeFinished
     | EngineDied
 )

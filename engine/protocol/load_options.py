@@ -11,8 +11,14 @@ from dataclasses import dataclass
 
 from engine.errors import BadRequest
 
+DEFAULT_SEQUENCES = 9
+"""Eight variants of a reply, and another chat beside them."""
 LARGEST_BATCH = 2**20
 """Tokens; no context of today is longer, and larger ones only waste memory."""
+
+
+MOST_DRAFTED = 16
+"""Tokens that are drafted in one decode at most, for all its replies together: each takes a row of logits."""
 
 
 class KVType(enum.StrEnum):

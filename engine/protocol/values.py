@@ -129,6 +129,31 @@ class FinishReason(enum.StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class SavedKV:
+    """Where the cells of chats are kept on disk, and how many bytes they may take there.
+
+    Raises BadRequest for a negative budget.
+    """
+
+    folder: str
+    budget_bytes: int
+
+    def __post_init__(self) -> None:
+        if self.budget_bytes < 0:
+            raise BadRequest(f"Saved chats cannot take {self.budget_bytes:,} bytes: the least is 0.")
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceUse:
+    """What one sequence has in the cache: `n_cells`, of which `n_shared` serve others too."""
+
+    chat_id: str
+    n_cells: int
+    n_shared: int
+    is_answering: bool
+
+
+@dataclass(frozen=True, slots=True)
 class DeviceMemory:
     """Memory of one device in bytes; None where the driver does not say."""
 
@@ -206,6 +231,11 @@ class TurnStats:
     time since the first. `thinking_ms`: from the first token to the end of what the model thinks before it
     answers (see `engine.thinking`), None if it does not. `kv_cells_used` of `kv_cells`: live cells of the
     whole cache.
+
+    Of `tokens_reused`, `tokens_restored` came from saved KV and `tokens_shared` from the cells of another
+    sequence. `tokens_drafted` were proposed ahead of the model, which said `tokens_accepted` of them itself.
+    `draft_gain`: how many times as fast as plain decoding the reply came, by the steps' measured times; None
+    without drafts.
     """
 
     tokens_prompt: int
@@ -222,6 +252,11 @@ class TurnStats:
     reevaluated_because: str | None = None
     resident_from_message: int | None = None
     thinking_ms: float | None = None
+    tokens_restored: int = 0
+    tokens_shared: int = 0
+    tokens_drafted: int = 0
+    tokens_accepted: int = 0
+    draft_gain: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,16 +121,27 @@ class ScriptedClient:
         self.dead = True
         self.say(EngineDied(-6, cause))
 
-    def write(self, text: str) -> None:
-        """More text for the newest request."""
-        self.say(TextDelta(self.requests[-1].request_id, text, 1))
+    def write(self, text: str, request: Generate | None = None) -> None:
+        """More text for a request, else for the newest one."""
+        self.say(TextDelta((request or self.requests[-1]).request_id, text, 1))
 
-    def finish(self, text: str, reason: FinishReason = FinishReason.STOP, **numbers: Any) -> None:
+    def finish(
+        self,
+        text: str,
+        reason: FinishReason = FinishReason.STOP,
+        request: Generate | None = None,
+        **numbers: Any,
+    ) -> None:
         stats = replace(STATS, **numbers)
-        self.say(Finished(self.requests[-1].request_id, reason, text, stats))
+        self.say(Finished((request or self.requests[-1]).request_id, reason, text, stats))
 
-    def fail(self, message: str, code: ErrorCode = ErrorCode.PROMPT_TOO_LONG) -> None:
-        self.say(Failed(self.requests[-1].request_id, ErrorReport(code, message)))
+    def fail(
+        self,
+        message: str,
+        code: ErrorCode = ErrorCode.PROMPT_TOO_LONG,
+        request: Generate | None = None,
+    ) -> None:
+        self.say(Failed((request or self.requests[-1]).request_id, ErrorReport(code, message)))
 
 
 class ScriptedEngine:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.data.bench_store import BenchStore
+from app.model_pages import ModelPages
 from app.services.bench_choices import BenchChoices
 from app.services.bench_results import BenchResults
 from app.services.benchmarks import Benchmarks
@@ -52,6 +53,18 @@ def test_benchmark_waits_for_the_reply_that_is_being_written(
     benchmarks.start(BenchChoices((machine.model(),)))
     assert desk.engine.newest is chat  # no other engine yet
     desk.say(chat.finish, "Hi")
+    assert isinstance(desk.engine.newest.sent[0], Bench)
+
+
+def test_benchmark_waits_for_the_model_that_is_being_quantized(
+    desk: Desk, machine: Machine, benchmarks: Benchmarks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chat = desk.engine.newest
+    monkeypatch.setattr(ModelPages, "is_quantizing", True)
+    benchmarks.start(BenchChoices((machine.model(),)))
+    assert desk.engine.newest is chat and benchmarks.waits_for_others
+    monkeypatch.setattr(ModelPages, "is_quantizing", False)
+    benchmarks.go_on()
     assert isinstance(desk.engine.newest.sent[0], Bench)
 
 

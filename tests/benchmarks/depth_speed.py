@@ -1,4 +1,7 @@
-"""How long a token takes at several depths: one model, one context, in a process of its own."""
+"""How long a token takes at several depths: one model, one context, in a process of its own.
+
+The options are those that Weir chooses on a processor.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 N_FEWEST = 8  # cells before the first measured token
+N_BLOCK = 256  # of which larger depths are multiples
 
 
 def serve(connection: Connection, path: str, kv_type: str, depths: Sequence[int], n_threads: int) -> None:
@@ -17,32 +21,43 @@ def serve(connection: Connection, path: str, kv_type: str, depths: Sequence[int]
     from engine.llama.backend import Backend
     from engine.llama.context import Context, ContextParams
     from engine.llama.model import Model
-    from engine.protocol import KVType
+    from engine.protocol import FlashAttention, KVType
 
-    n_ctx = max(depths) + 512
+    params = ContextParams(
+        max(depths) + 512,
+        2,
+        n_threads=n_threads,
+        kv_type=KVType(kv_type),
+        flash_attention=FlashAttention.OFF if kv_type == KVType.F16 else FlashAttention.AUTO,
+    )
     model = Model(Backend(), Path(path), 0)
     contexts = []
     for depth in depths:  # one each: a cache that is cut back is not as one that was never longer
-        params = ContextParams(n_ctx, n_threads=n_threads, kv_type=KVType(kv_type))
         context = Context(model, params)
-        contexts.append((context, _fill(context, max(depth, N_FEWEST))))
+        _fill(context, max(depth, N_FEWEST))
+        contexts.append((context, max(depth, N_FEWEST)))
     connection.send("ready")
     while n_tokens := connection.recv():
         connection.send([_times(context, n_cells, n_tokens) for context, n_cells in contexts])
 
 
-def _fill(context: object, n_cells: int) -> int:
+def _fill(context: object, n_cells: int) -> None:
+    """Read one block, and put copies of it behind: what stands in a cell does not matter for the time."""
     from engine.llama.context import Batch, Context
 
     assert isinstance(context, Context)
-    batch = Batch(512)
-    for start in range(0, n_cells, 512):
-        batch.clear()
-        for position in range(start, min(start + 512, n_cells)):
-            batch.add(1000 + position % 2000, position, 0, position == n_cells - 1)
-        assert context.decode(batch) == 0
+    n_block = min(n_cells, N_BLOCK)
+    batch = Batch(n_block)
+    batch.extend([1000 + position for position in range(n_block)], 0, 0, True)
+    assert context.decode(batch) == 0
     batch.close()
-    return n_cells
+    block = context.save(0)
+    for start in range(n_block, n_cells, n_block):
+        assert context.restore(1, block)
+        context.shift(1, 0, -1, start)
+        context.copy(1, 0)
+        assert context.remove(1, 0)
+    assert context.position_range(0) == (0, n_cells - 1)
 
 
 def _times(context: object, n_cells: int, n_tokens: int) -> list[float]:

@@ -14,6 +14,7 @@ from engine.chat.control_text import ControlTexts
 from engine.chat.prompt import PromptBuilder
 from engine.client import EngineClient
 from engine.decoding.scheduler import Scheduler
+from engine.decoding.shelf import Shelf
 from engine.llama.backend import Backend
 from engine.llama.context import Context, ContextParams
 from engine.llama.model import Model
@@ -26,7 +27,9 @@ from engine.protocol import (
     Event,
     Failed,
     Finished,
+    FlashAttention,
     Generate,
+    KVType,
     LoadModel,
     Message,
     ModelLoaded,
@@ -133,15 +136,28 @@ def _end_of_run(path: Path, n_ctx: int, n_tokens: int, **more: Any) -> Endurance
 class LocalEngine:
     """A scheduler over a real context in this process."""
 
-    def __init__(self, model: Model, n_ctx: int, n_seq_max: int = 4, swa_full: bool = True) -> None:
+    def __init__(
+        self,
+        model: Model,
+        n_ctx: int,
+        n_seq_max: int = 4,
+        swa_full: bool = True,
+        shelf: Shelf | None = None,
+        kv_type: KVType = KVType.F16,
+    ) -> None:
         self._open = ExitStack()
         self.model = model
-        self.context = Context(model, ContextParams(n_ctx, n_seq_max, swa_full=swa_full))
+        # As the worker makes it on a processor (`engine.memory.load_options`).
+        flash_attention = FlashAttention.OFF if kv_type is KVType.F16 else FlashAttention.AUTO
+        params = ContextParams(
+            n_ctx, n_seq_max, swa_full=swa_full, kv_type=kv_type, flash_attention=flash_attention
+        )
+        self.context = Context(model, params)
         self._open.callback(self.context.close)
         chat_format = open_format(model)
         self._open.callback(chat_format.close)
         self.prompts = PromptBuilder(chat_format, model)
-        self.scheduler = Scheduler(model, self.context, self.prompts, n_seq_max)
+        self.scheduler = Scheduler(model, self.context, self.prompts, n_seq_max, shelf)
         self._open.callback(self.scheduler.close)
         self._next_id = 0
 

@@ -13,7 +13,7 @@ from engine.llama.model import Model
 from engine.memory.kv_math import can_quantize, kv_sizes, padded_cells, windowed_cells
 from engine.models.model_facts import LayerKind, read_facts
 from engine.protocol import KVType
-from tests import model_files, synthetic_caches, synthetic_models
+from tests import model_files, synthetic_models
 from tests.model_files import TokenizerFields
 from tests.native.harness import loaded
 
@@ -21,30 +21,6 @@ from tests.native.harness import loaded
 N_CTX, N_SEQ_MAX, N_BATCH = 32_768, 128, 64
 
 _CACHE = re.compile(r"llama_(kv_cache|memory_recurrent)\w*: size = +([0-9.]+) MiB \( *(\d+) cells")
-
-
-@pytest.fixture(scope="module")
-def models(
-    model_folder: Path,
-    tokenizer_fields: TokenizerFields,
-    starter_model: Path,
-    mamba_model: Path,
-    gemma3_model: Path,
-) -> Mapping[str, Path]:
-    """A model for each kind of cache."""
-    n_vocab = tokenizer_fields.n_vocab
-    networks = {
-        "grouped heads": synthetic_models.llama(n_vocab, n_layers=2, n_ctx_train=2048, seed=0, n_kv_heads=1),
-        "heads by layer": synthetic_caches.openelm(n_vocab),
-        "latent": synthetic_caches.deepseek2(n_vocab),
-        "hybrid": synthetic_caches.jamba(n_vocab),
-        "convolutions": synthetic_caches.lfm2(n_vocab),
-    }
-    written = {
-        kind: model_files.write_network(model_folder / f"{kind}.gguf", network, tokenizer_fields)
-        for kind, network in networks.items()
-    }
-    return written | {"starter": starter_model, "recurrent": mamba_model, "sliding": gemma3_model}
 
 
 KINDS = (
@@ -73,11 +49,11 @@ def _logged(n_bytes: int) -> str:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("kv_type", KVType)
-def test_cache_is_as_large_as_counted(models: Mapping[str, Path], kind: str, kv_type: KVType) -> None:
-    facts = read_facts(models[kind])
+def test_cache_is_as_large_as_counted(cache_models: Mapping[str, Path], kind: str, kv_type: KVType) -> None:
+    facts = read_facts(cache_models[kind])
     assert can_quantize(facts, kv_type)
     sizes = kv_sizes(facts, N_CTX, kv_type, N_SEQ_MAX, n_ubatch=N_BATCH)
-    with loaded(models[kind]) as model:
+    with loaded(cache_models[kind]) as model:
         found = _allocated(model, ContextParams(N_CTX, N_SEQ_MAX, n_batch=N_BATCH, kv_type=kv_type))
     caches = [size for name, size, _cells in found if name == "kv_cache"]
     states = [size for name, size, _cells in found if name == "memory_recurrent"]
@@ -120,9 +96,9 @@ def test_type_that_does_not_fit_the_heads_is_refused_by_both(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_weights_are_as_large_as_counted(models: Mapping[str, Path], kind: str) -> None:
-    facts = read_facts(models[kind])
-    with loaded(models[kind]) as model:
+def test_weights_are_as_large_as_counted(cache_models: Mapping[str, Path], kind: str) -> None:
+    facts = read_facts(cache_models[kind])
+    with loaded(cache_models[kind]) as model:
         assert facts.weights_bytes == model.size_bytes
         assert facts.n_params == model.n_params
         logged = sum(model.buffers.weights.values())
@@ -130,9 +106,9 @@ def test_weights_are_as_large_as_counted(models: Mapping[str, Path], kind: str) 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_can_shift_is_what_the_loaded_model_says(models: Mapping[str, Path], kind: str) -> None:
-    facts = read_facts(models[kind])
-    with loaded(models[kind]) as model:
+def test_can_shift_is_what_the_loaded_model_says(cache_models: Mapping[str, Path], kind: str) -> None:
+    facts = read_facts(cache_models[kind])
+    with loaded(cache_models[kind]) as model:
         context = Context(model, ContextParams(256))
         can_shift = context.can_shift and not model.has_recurrent_state
         context.close()

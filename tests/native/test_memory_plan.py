@@ -18,7 +18,7 @@ from engine.memory.hardware import Hardware, read_hardware
 from engine.memory.memory_plan import PROCESS_BYTES, LoadShape, MemoryPlan, Wishes
 from engine.memory.planner import plan
 from engine.models.model_facts import read_facts
-from engine.protocol import KVType, LoadOptions
+from engine.protocol import DEFAULT_SEQUENCES, MOST_DRAFTED, FlashAttention, KVType, LoadOptions
 from tests import model_files, synthetic_caches
 from tests.model_files import TokenizerFields
 from tests.native.harness import RemoteEngine, user
@@ -74,8 +74,18 @@ def test_load_allocates_what_was_planned(
     assert planned.compute_bytes == allocated.compute
 
 
-# A short prompt touches all of so small a graph, and a slow machine takes no longer slices.
-SMALL_BATCH = LoadOptions(n_ubatch=64)
+# A short prompt touches all of so small a graph, and a slow machine takes no longer slices. Without flash
+# attention the graph is touched only as the context fills: see tests/benchmarks/test_memory_growth.py.
+SMALL_BATCH = LoadOptions(n_ubatch=64, flash_attention=FlashAttention.ON)
+
+
+def is_within(planned: int, grown: int, path: Path) -> bool:
+    """Whether they agree to 3 %, but for rows of logits that only drafts and many replies at once touch.
+
+    They are in the graph and behind it.
+    """
+    rows = 2 * (DEFAULT_SEQUENCES + MOST_DRAFTED) * (read_facts(path).n_vocab or 0) * 4
+    return 0.97 * grown <= planned <= 1.03 * grown + rows
 
 
 @pytest.mark.parametrize(
@@ -95,7 +105,7 @@ def test_process_grows_by_what_was_planned(
     wishes = Wishes(n_ctx=n_ctx, options=SMALL_BATCH)
     grown = growth(engine, models[kind], wishes, n_words)
     planned = exact_plan(models[kind], here, wishes)
-    assert planned.total_bytes == pytest.approx(grown.rss, rel=0.03)
+    assert is_within(planned.total_bytes, grown.rss, models[kind])
 
 
 @pytest.mark.parametrize("mmap", [None, True])
@@ -108,7 +118,7 @@ def test_rearranged_weights_are_counted_as_they_lie(
     (allocated,) = grown.info.buffers
     in_log = allocated.weights + allocated.file_cache
     assert planned.weights_bytes + planned.file_cache_bytes == pytest.approx(in_log, abs=2 * LOG_STEP)
-    assert planned.total_bytes + planned.file_cache_bytes == pytest.approx(grown.rss, rel=0.03)
+    assert is_within(planned.total_bytes + planned.file_cache_bytes, grown.rss, rearranged_model)
     assert (planned.file_cache_bytes > 5 * MIB) is (mmap is True)
     of_file = planned.weights_bytes - read_facts(rearranged_model).rearranged.matrices
     mapped = of_file + planned.file_cache_bytes if mmap else 0

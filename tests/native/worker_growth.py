@@ -46,7 +46,9 @@ def growth(engine: RemoteEngine, path: Path, wishes: Wishes, n_words: int) -> Gr
     info = engine.load(path, wishes.n_ctx, kv_type=wishes.kv_type, options=wishes.options).info
     engine.ask([user("Name a river.")], max_tokens=4)
     for part in range(_PARTS):
-        engine.ask([user("river stone " * (n_words // _PARTS))], chat=f"long-{part}", max_tokens=4)
+        # Each says something else, or they would share their cells.
+        words = f"{('river', 'forest', 'mountain')[part]} stone " * (n_words // _PARTS)
+        engine.ask([user(words)], chat=f"long-{part}", max_tokens=4)
     after = process.memory_info()
     rss_file = getattr(after, "shared", 0) - getattr(before, "shared", 0)
     return Growth(after.rss - before.rss, rss_file, info)

@@ -37,7 +37,7 @@ class Machine:
         self.prepare = prepare
         self.pip_calls: list[list[str]] = []
         self.environments: list[dict[str, str]] = []
-        self.cached_backends: set[str] | None = None
+        self.cached: dict[str, set[str]] = {}
         self.built: set[str] = set()
 
     def run(self, *arguments: str) -> list[list[str]]:
@@ -55,8 +55,7 @@ class Machine:
         self.environments.append(env)
         if "llama-cpp-python" in arguments:
             asked = {name for name in ("cuda", "vulkan") if f"GGML_{name.upper()}=ON" in env["CMAKE_ARGS"]}
-            uses_cache = "--no-cache-dir" not in arguments and self.cached_backends is not None
-            self.built = self.cached_backends or set() if uses_cache else asked
+            self.built = self.cached.setdefault(env.get("PIP_CACHE_DIR", "pip's own"), asked)
 
     def make_venv(self) -> None:
         self.prepare.PYTHON.parent.mkdir(parents=True, exist_ok=True)
@@ -79,6 +78,7 @@ def machine(
         "missing_qt_libraries": lambda platform: (),
         "_make_venv": machine.make_venv,
         "_built_backends": lambda: machine.built,
+        "_pip_cache": lambda: tmp_path / "pip",
     }.items():
         monkeypatch.setattr(prepare, name, value)
     monkeypatch.delenv("CMAKE_ARGS", raising=False)
@@ -106,13 +106,13 @@ def test_every_pip_call_is_bound_to_the_pins_builds_too(machine: Machine) -> Non
     assert all(env["PIP_BUILD_CONSTRAINT"] == "constraints.txt" for env in machine.environments)
 
 
-def test_another_backend_is_built_without_pips_cache(machine: Machine) -> None:
+def test_another_backend_is_not_taken_from_the_cache_of_the_first(machine: Machine) -> None:
     machine.run()
-    machine.cached_backends = set()  # the wheel of the first run
     (call,) = machine.run("--accel", "cuda")
-    assert "--no-cache-dir" in call and "--force-reinstall" in call
-    assert machine.built == {"cuda"}
+    assert "--force-reinstall" in call and machine.built == {"cuda"}
     assert "-DGGML_CUDA=ON" in machine.environments[0]["CMAKE_ARGS"]
+    machine.run("--accel", "cpu")
+    assert machine.built == set() and len(machine.cached) == 2
 
 
 def test_backend_stays_until_another_one_is_asked_for(machine: Machine) -> None:
@@ -123,11 +123,24 @@ def test_backend_stays_until_another_one_is_asked_for(machine: Machine) -> None:
 
 
 def test_wheel_that_another_project_built_is_not_taken_for_the_cpus(machine: Machine) -> None:
-    machine.cached_backends = {"cuda"}
-    calls = machine.run()
-    assert [call[-1] for call in calls[:2]] == ["llama-cpp-python"] * 2
-    assert "--no-cache-dir" not in calls[0] and "--no-cache-dir" in calls[1]
+    machine.cached["pip's own"] = {"cuda"}
+    machine.run()
     assert machine.built == set()
+
+
+def test_other_flags_of_the_users_have_a_cache_of_their_own(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.run()
+    monkeypatch.setenv("CMAKE_ARGS", "-DGGML_OPENMP=OFF")
+    machine.run()
+    assert len(machine.cached) == 2
+
+
+def test_pip_that_keeps_nothing_builds_as_well(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine.prepare, "_pip_cache", lambda: None)
+    machine.run()
+    assert "PIP_CACHE_DIR" not in machine.environments[0] and machine.built == set()
 
 
 def test_build_that_lacks_its_backend_is_a_failure(

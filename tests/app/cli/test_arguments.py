@@ -116,6 +116,14 @@ def test_options_of_loading_reach_the_engine() -> None:
     assert options().load_command("/m.gguf").options == LoadOptions()
 
 
+def test_a_draft_model_reaches_the_engine_unless_nothing_is_drafted() -> None:
+    asked = options("--draft", "small.gguf")
+    assert (asked.load_command("/m.gguf").draft_path, asked.speculate) == ("small.gguf", True)
+    asked = options("--draft", "small.gguf", "--no-speculation")
+    assert (asked.load_command("/m.gguf").draft_path, asked.speculate) == (None, False)
+    assert options().load_command("/m.gguf").draft_path is None
+
+
 @pytest.mark.parametrize("size", ["0", "-1", "1048577", "many"])
 def test_batch_that_is_none_is_wrong_usage(size: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):

@@ -103,6 +103,11 @@ def test_json_lines_carry_the_engines_events(run: Run, capsys: pytest.CaptureFix
         "reevaluated_because": None,
         "resident_from_message": None,
         "thinking_ms": None,
+        "tokens_restored": 0,
+        "tokens_shared": 0,
+        "tokens_drafted": 0,
+        "tokens_accepted": 0,
+        "draft_gain": None,
     }
 
 

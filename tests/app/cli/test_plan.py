@@ -123,8 +123,9 @@ def test_json_is_one_strict_object(run: Run) -> None:
     assert (found["weights_bytes"], found["kv_bytes"], found["fits"]) == (WEIGHTS, KV, True)
     assert (found["n_ctx"], found["n_gpu_layers"], found["kv_type"]) == (8192, 0, "f16")
     assert found["available_bytes"] == 24 * 2**30
-    needed = found["total_bytes"]
-    assert isinstance(needed, int) and needed > WEIGHTS + KV
+    total, process = found["total_bytes"], found["process_bytes"]
+    assert isinstance(total, int) and isinstance(process, int) and total > WEIGHTS + KV
+    needed = total + process
     assert found["reasons"] == [f"Fits: {needed / 2**30:.1f} of 24.0 GiB of free RAM."]
 
 
@@ -299,7 +300,7 @@ def test_audit_compares_with_what_was_loaded(starter_model: Path, capsys: pytest
     assert (found["compute"]["allocated_bytes"], found["compute"]["error_pct"]) == (0, None)
     (engine,) = engines.made
     assert engine.closed
-    assert engine.loads == [LoadModel(str(starter_model), n_ctx=8192, n_gpu_layers=0, n_seq_max=4)]
+    assert engine.loads == [LoadModel(str(starter_model), n_ctx=8192, n_gpu_layers=0)]
 
 
 def test_load_that_fails_is_told_beside_the_plan(

@@ -24,6 +24,8 @@ def test_everything_lies_under_weir_home(home: Path) -> None:
     assert paths.settings_path() == home / "settings.json"
     assert paths.log_dir() == home / "logs"
     assert (home / "logs").is_dir()
+    assert paths.saved_kv_dir() == home / "saved-kv"
+    assert not paths.saved_kv_dir().exists()
 
 
 def test_without_weir_home_the_platform_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.data.installed_model import Provenance, Verification
-from app.data.provenance import provenance_of
+from app.data.provenance import forget_origin, note_quantized, provenance_of
 from engine.download.origin import Origin, record_origins
 from tests.generated_models import write_part
 
@@ -60,3 +60,23 @@ def test_a_split_model_is_verified_if_all_its_parts_are(tmp_path: Path) -> None:
     assert provenance_of(parts[0]) == Provenance("org/x", Verification.VERIFIED)
     parts[1].write_bytes(b"changed")
     assert provenance_of(parts[0]) == Provenance("org/x", Verification.CHANGED)
+
+
+def test_what_was_quantized_here_is_known_until_it_changes_and_is_forgotten_with_its_file(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "models" / "quantized" / "m-Q4_K_M.gguf"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"12345")
+    note_quantized(path, "m-F16")
+    assert provenance_of(path) == Provenance("", Verification.MADE_HERE, "m-F16")
+    path.write_bytes(b"123456")
+    assert provenance_of(path) == Provenance("", Verification.CHANGED, "m-F16")
+    path.unlink()
+    forget_origin(path)
+    assert not path.parent.exists()
+
+
+def test_a_folder_that_takes_no_record_harms_nobody(tmp_path: Path) -> None:
+    note_quantized(tmp_path / "gone" / "m.gguf", "m-F16")
+    assert list(tmp_path.rglob("*.json")) == []

@@ -90,6 +90,25 @@ def test_a_turn_that_tells_little_is_not_learned_from(
     assert _speed(bench) is None
 
 
+def test_what_drafts_gained_is_not_taken_for_the_speed_of_the_machine(desk: Desk, bench: Bench) -> None:
+    _reply(desk, decode_tps=75.0, tokens_drafted=60, tokens_accepted=41, draft_gain=1.5)
+    assert _speed(bench) == pytest.approx(1 / 50)
+
+
+def test_drafts_of_unknown_gain_are_not_learned_from(desk: Desk, bench: Bench) -> None:
+    _reply(desk, decode_tps=75.0, tokens_drafted=60)
+    assert _speed(bench) is None
+
+
+def test_a_turn_that_failed_disturbs_no_later_one(desk: Desk, bench: Bench) -> None:
+    desk.send("Hello")
+    first = desk.engine.newest.requests[-1].request_id
+    desk.say(desk.engine.newest.say, PrefillProgress(first, 1, 2))
+    desk.say(desk.engine.newest.fail, "Too long.")
+    _reply(desk, decode_tps=50.0)
+    assert _speed(bench) == pytest.approx(1 / 50)
+
+
 def test_turns_that_ran_side_by_side_are_not_learned_from(desk: Desk, bench: Bench) -> None:
     desk.send("Hello")
     first = desk.engine.newest.requests[-1].request_id

@@ -22,11 +22,20 @@ from app.services.preferences import Preferences
 from engine.dry_run import Refused
 from engine.memory.load_options import CPU_MICRO_BATCH
 from engine.memory.memory_plan import ExactSizes, LoadShape, Verdict, Wishes
-from engine.protocol import DeviceBuffers, DeviceMemory, EffectiveOptions, Gauges, KVType
+from engine.protocol import (
+    DEFAULT_SEQUENCES,
+    DeviceBuffers,
+    DeviceMemory,
+    EffectiveOptions,
+    FlashAttention,
+    Gauges,
+    KVType,
+)
 from tests.app.conftest import settle
 from tests.app.planned_machine import GIB, MIB, Bench, card, cpu, machine
 from tests.app.scripted_engine import ScriptedEngine, model_info
 
+ON_PROCESSOR = EffectiveOptions(devices=(), n_ubatch=CPU_MICRO_BATCH, flash_attention=FlashAttention.OFF)
 GAUGES = Gauges(41.2, 380.0, 210.0, 5300, 8192, 122 * MIB, 180 * MIB, 600 * MIB, (), 200 * MIB)
 
 
@@ -70,9 +79,7 @@ def test_formulas_answer_first_and_llama_cpps_own_sizes_follow(asking: Asking) -
     assert (exact.plan.is_exact, exact.is_settled) == (True, True)
     assert exact.plan.compute_bytes == 77 * MIB
     assert exact.plan.kv_bytes == 8192 * 30 * 2 * 192 * 2
-    assert asking.bench.tried == [
-        LoadShape(8192, 0, 4, EffectiveOptions(devices=(), n_ubatch=CPU_MICRO_BATCH))
-    ]
+    assert asking.bench.tried == [LoadShape(8192, 0, DEFAULT_SEQUENCES, ON_PROCESSOR)]
 
 
 def test_a_dry_run_that_fails_leaves_the_estimate(asking: Asking) -> None:

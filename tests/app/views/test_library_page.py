@@ -323,6 +323,7 @@ def test_the_menu_offers_what_can_be_done(
         "Rename": True,
         "Show in its folder": True,
         "Copy the path": True,
+        "Quantize \N{HORIZONTAL ELLIPSIS}": False,
         "Delete": True,
     }
     menu.close()

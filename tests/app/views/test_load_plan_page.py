@@ -29,7 +29,7 @@ from app.views.load_plan_page import LoadPlanPage
 from app.views.plan_controls import context_stops
 from app.views.plan_words import facts_in_words, parameters_in_words
 from engine.dry_run import Refused
-from engine.memory.memory_plan import UNKNOWN_N_CTX_TRAIN
+from engine.memory.memory_plan import PROCESS_BYTES, UNKNOWN_N_CTX_TRAIN
 from engine.protocol import KVType
 from tests import malformed_files as raw
 from tests.app.conftest import settle
@@ -93,7 +93,7 @@ def test_model_machine_and_verdict_are_told(stage: Stage) -> None:
     assert page.title.text() == "SmolLM2"
     assert "trained for 8,192 tokens" in page.facts.text()
     assert results[-1].plan
-    needed = results[-1].plan.total_bytes / GIB
+    needed = (results[-1].plan.total_bytes + PROCESS_BYTES) / GIB
     assert page.verdict.headline.text() == f"Fits: {needed:.1f} of 10.0 GiB of free RAM."
     tps, full_tps = results[-1].plan.predicted_tps, results[-1].plan.predicted_full_tps
     words = f"About {tps:.1f} tok/s in a short chat, {full_tps:.1f} tok/s when the context is full;"

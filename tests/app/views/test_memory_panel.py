@@ -112,11 +112,15 @@ def test_all_of_it_can_be_copied_as_plain_lines(page: Page) -> None:
         "This turn",
         "5,348 reused, 24 read, 512 evicted, no shift; read again: edited message 4",
         "",
+        "Who has the cells",
+        "all together, shared cells once: 5,300 of 8,192",
+        "",
         "Speed",
         "writing now: 41.2 tok/s",
         "reading the prompt: 380 tok/s",
         "first token after: 0.21 s",
         "model loaded in: 0.81 s",
+        "threads that compute: n/a",
     ]
     assert page.panel.copy_button.text() == "Copied"
 
@@ -127,10 +131,12 @@ def test_without_a_model_it_says_what_to_do_and_claims_nothing(page: Page) -> No
     assert "No model is loaded: choose one above." in lines
     assert "No reply yet since the model was loaded." in lines
     assert [line for line in lines if line.endswith("n/a")] == [
+        "all together: n/a",
         "writing now: n/a",
         "reading the prompt: n/a",
         "first token after: n/a",
         "model loaded in: n/a",
+        "threads that compute: n/a",
     ]
 
 

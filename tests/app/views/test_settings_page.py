@@ -125,6 +125,7 @@ def _remark(form: SettingsForm, name: str) -> str:
         ("theme", "dark"),
         ("font_size", 14),
         ("direction", "rtl"),
+        ("saved_kv", False),
     ],
 )
 def test_what_is_chosen_is_stored_at_once_and_can_be_reset(

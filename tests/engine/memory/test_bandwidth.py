@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -67,6 +68,20 @@ def test_what_was_measured_is_kept(tmp_path: Path) -> None:
     assert again is not None and replace(again, measured_at=0.0) == MEASURED
     assert again.measured_at == pytest.approx(time.time(), abs=60)
     assert store.stored(replace(MACHINE, ram_available=1, swap_total=7)) == again
+
+
+def test_kernels_of_an_older_version_are_measured_again(tmp_path: Path) -> None:
+    store = BandwidthStore(tmp_path / "bandwidth.json")
+    for _ in range(3):
+        store.keep(MACHINE, replace(MEASURED, kernels=KERNELS))
+    assert not store.wants_more(MACHINE)
+    text = (tmp_path / "bandwidth.json").read_text("utf-8")
+    older = json.loads(text)
+    del older["kernels"]["form"]
+    (tmp_path / "bandwidth.json").write_text(json.dumps(older), "utf-8")
+    assert store.wants_more(MACHINE)
+    store.keep(MACHINE, replace(MEASURED, kernels=KERNELS))
+    assert not store.wants_more(MACHINE)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -161,7 +162,7 @@ def test_many_threads_may_use_it(tmp_path: Path) -> None:
 
 # --- a processor whose kernels were measured ---
 
-KERNELS = KernelSpeed({"Q4_K": 10e9, "Q8_0": 16e9}, {"f16/128": 60e-9}, 4e-6)
+KERNELS = KernelSpeed({"Q4_K": 10e9, "Q8_0": 16e9}, {"f16/128/4/flash": 60e-9}, 1e-6, 3e-6)
 CPU = Device("CPU", "A processor", "cpu", GIB, GIB, 0, 20e9, BandwidthSource.MEASURED, kernels=KERNELS)
 SMALL_WORK = TokenWork({"Q8_0": 0.1e9}, n_layers=30, n_logits=49_000)
 LARGE_WORK = TokenWork({"Q4_K": 4e9}, n_layers=32, n_logits=128_000)
@@ -177,8 +178,8 @@ def test_quantized_weights_take_the_time_of_computing_them() -> None:
     speed = uncalibrated_speed(CPU)
     assert speed is not None
     assert seconds_of(LARGE_WORK, speed) == pytest.approx(4e9 / 10e9, rel=0.05)
-    deep = TokenWork({"Q4_K": 4e9}, 0.5e9, 4096 * 32 * 32, 128, "f16", 32, 128_000)
-    attention = seconds_of(deep, speed) - seconds_of(LARGE_WORK, speed)
+    full = TokenWork({"Q4_K": 4e9}, 0.5e9, 4096 * 32 * 32, 128, "f16", 32, 128_000, 4)
+    attention = seconds_of(full, speed) - seconds_of(LARGE_WORK, speed)
     assert attention == pytest.approx(4096 * 32 * 32 * 60e-9)
 
 
@@ -193,6 +194,59 @@ def test_what_a_small_model_shows_moves_a_large_one_within_bounds(tmp_path: Path
     assert seconds_of(LARGE_WORK, calibrated) <= 2 * seconds_of(LARGE_WORK, expected)
 
 
+def deep(depth: int) -> TokenWork:
+    cache = depth * 131_072
+    return replace(LARGE_WORK, kv_bytes=cache, head_cells=depth * 32 * 32, head_size=128, sharing=4)
+
+
+def a_machine(base_factor: float, attention_factor: float) -> DecodeSpeed:
+    expected = uncalibrated_speed(CPU)
+    assert expected is not None
+    return replace(expected, base_factor=base_factor, attention_factor=attention_factor)
+
+
+@pytest.mark.parametrize("measured_at", [0, 1024, 4096])
+@pytest.mark.parametrize("factors", [(1.4, 1.0), (0.8, 1.0), (1.2, 1.1), (1.0, 0.9)])
+def test_one_measurement_at_one_depth_tells_those_at_others(
+    factors: tuple[float, float], measured_at: int
+) -> None:
+    truth = a_machine(*factors)
+    seconds = seconds_of(deep(measured_at), truth)
+    calibrated = fitted([DecodeTime(deep(measured_at), seconds)], uncalibrated_speed(CPU))
+    assert calibrated is not None
+    for depth in (0, 1024, 4096):
+        assert seconds_of(deep(depth), calibrated) == pytest.approx(seconds_of(deep(depth), truth), rel=0.1)
+
+
+def test_two_depths_tell_base_and_attention_apart() -> None:
+    truth = a_machine(0.8, 1.2)
+    times = [DecodeTime(deep(depth), seconds_of(deep(depth), truth)) for depth in (0, 4096, 16_384)]
+    calibrated = fitted(times, uncalibrated_speed(CPU))
+    assert calibrated is not None
+    assert calibrated.base_factor == pytest.approx(0.8, rel=0.03)
+    assert calibrated.attention_factor == pytest.approx(1.2, rel=0.03)
+
+
+@pytest.mark.parametrize("disturbed_at", [0, 4096, 16_384])
+def test_a_disturbed_depth_changes_little_beside_calm_ones(disturbed_at: int) -> None:
+    truth = a_machine(1.3, 1.0)
+    times = []
+    for depth in (0, 4096, 16_384):
+        seconds = seconds_of(deep(depth), truth)
+        times.append(DecodeTime(deep(depth), 2.5 * seconds if depth == disturbed_at else seconds))
+    calibrated = fitted(times, uncalibrated_speed(CPU))
+    assert calibrated is not None
+    for depth in (0, 4096, 16_384):
+        assert seconds_of(deep(depth), calibrated) == pytest.approx(seconds_of(deep(depth), truth), rel=0.1)
+
+
+def test_how_attention_was_computed_is_kept_with_its_time(tmp_path: Path) -> None:
+    plain = replace(deep(4096), flash_attention=False)
+    CalibrationStore(tmp_path / "c.json").add(CPU, "Q4_K", plain, 0.5)
+    again = CalibrationStore(tmp_path / "c.json").speed(CPU, "Q4_K")
+    assert again == fitted([DecodeTime(plain, 0.5)], uncalibrated_speed(CPU))
+
+
 def test_a_quick_reply_counts_more_than_slow_ones(tmp_path: Path) -> None:
     expected = uncalibrated_speed(CPU)
     assert expected is not None
@@ -202,7 +256,7 @@ def test_a_quick_reply_counts_more_than_slow_ones(tmp_path: Path) -> None:
         store.add(CPU, "Q4_K", LARGE_WORK, seconds)
     calibrated = store.speed(CPU, "Q4_K")
     assert calibrated is not None
-    assert seconds_of(LARGE_WORK, calibrated) == pytest.approx(calm)
+    assert seconds_of(LARGE_WORK, calibrated) == pytest.approx(calm, rel=0.01)
 
 
 def test_two_processes_add_to_one_file(tmp_path: Path) -> None:

@@ -9,10 +9,18 @@ from typing import Any
 import pytest
 
 from engine.errors import BadRequest
-from engine.memory.load_options import CPU_MICRO_BATCH, DEFAULT_BATCH, Settled, settle
+from engine.memory.load_options import CPU_MICRO_BATCH, DEFAULT_BATCH, Settled, n_sequences, settle
 from engine.memory.memory_plan import Wishes
 from engine.models.model_facts import LayerFacts, LayerKind, ModelFacts
-from engine.protocol import DeviceMemory, EffectiveOptions, FlashAttention, KVType, LoadOptions, Split
+from engine.protocol import (
+    DEFAULT_SEQUENCES,
+    DeviceMemory,
+    EffectiveOptions,
+    FlashAttention,
+    KVType,
+    LoadOptions,
+    Split,
+)
 from tests.engine.memory.planned_models import card, machine, model_8b
 
 CPU = DeviceMemory("CPU", "", "cpu", None, None)
@@ -37,7 +45,8 @@ def told(found: Settled) -> list[str]:
 
 
 def test_without_wishes_all_is_as_it_always_was() -> None:
-    assert settled() == Settled(EffectiveOptions(devices=(), n_ubatch=CPU_MICRO_BATCH))
+    on_processor = EffectiveOptions(devices=(), n_ubatch=CPU_MICRO_BATCH, flash_attention=FlashAttention.OFF)
+    assert settled() == Settled(on_processor)
     assert settled((CPU, CUDA0, CUDA1), model_8b()) == Settled(EffectiveOptions())
 
 
@@ -82,6 +91,21 @@ def test_model_that_has_no_flash_attention_is_computed_without() -> None:
     assert told(settled(facts=grok, flash_attention=FlashAttention.ON)) == ["flash_attention"]
 
 
+def test_flash_attention_is_left_out_on_a_processor_unless_it_is_needed_or_wanted() -> None:
+    assert settled().options.flash_attention is FlashAttention.OFF
+    assert settled(kv_type=KVType.Q8_0).options.flash_attention is FlashAttention.AUTO
+    assert settled(kv_type=KVType.Q8_0, v_type=KVType.F16).options.flash_attention is FlashAttention.OFF
+    assert settled(flash_attention=FlashAttention.ON).options.flash_attention is FlashAttention.ON
+    assert settled((CPU, CUDA0)).options.flash_attention is FlashAttention.AUTO
+    assert settled((CPU, CUDA0), n_gpu_layers=0).options.flash_attention is FlashAttention.OFF
+    assert settled(None).options.flash_attention is FlashAttention.AUTO
+
+
+def test_states_of_sequences_that_may_never_be_used_are_few() -> None:
+    assert n_sequences(DEFAULT_SEQUENCES, has_state=False) == DEFAULT_SEQUENCES
+    assert n_sequences(DEFAULT_SEQUENCES, has_state=True) == 4 and n_sequences(1, has_state=True) == 1
+
+
 # --- batches ---
 
 
@@ -94,7 +118,7 @@ def test_model_that_has_no_flash_attention_is_computed_without() -> None:
         ((None, DEFAULT_BATCH), (DEFAULT_BATCH, DEFAULT_BATCH), []),
         ((None, 1024), (1024, 1024), []),
         ((256, 1024), (256, 256), ["n_ubatch"]),
-        ((2, None), (4, 4), ["n_batch"]),
+        ((2, None), (DEFAULT_SEQUENCES, DEFAULT_SEQUENCES), ["n_batch"]),
         ((10_000, 9000), (8192, 8192), ["n_batch", "n_ubatch"]),
     ],
 )

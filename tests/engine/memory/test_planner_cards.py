@@ -148,7 +148,7 @@ def test_smaller_batch_and_types_need_less() -> None:
 
     assert needed(n_ubatch=CPU_MICRO_BATCH // 2) < needed() < needed(n_ubatch=2048)
     assert needed(n_ubatch=CPU_MICRO_BATCH) == needed()
-    assert needed(v_type=KVType.Q8_0) < needed() < needed(flash_attention=FlashAttention.OFF)
+    assert needed(v_type=KVType.Q8_0) < needed(flash_attention=FlashAttention.ON) < needed()
 
 
 def test_what_becomes_of_the_options_is_a_reason() -> None:

@@ -13,7 +13,7 @@ from engine.memory.load_options import CPU_MICRO_BATCH
 from engine.memory.memory_plan import DevicePlan, ExactSizes, LoadShape, MemoryPlan, Wishes
 from engine.memory.planner import plan
 from engine.models.model_facts import ModelFacts
-from engine.protocol import EffectiveOptions, KVType
+from engine.protocol import DEFAULT_SEQUENCES, EffectiveOptions, FlashAttention, KVType
 from tests.engine.memory.planned_models import (
     GIB,
     MIB,
@@ -53,7 +53,8 @@ def test_speed_is_not_invented() -> None:
 
 # --- exact sizes ---
 
-SHAPE = LoadShape(8192, 0, 4, EffectiveOptions(devices=(), n_ubatch=CPU_MICRO_BATCH))
+OPTIONS = EffectiveOptions(devices=(), n_ubatch=CPU_MICRO_BATCH, flash_attention=FlashAttention.OFF)
+SHAPE = LoadShape(8192, 0, DEFAULT_SEQUENCES, OPTIONS)
 
 
 def exact(shape: LoadShape, compute: int, kv_bytes: int = GIB) -> ExactSizes:

@@ -35,6 +35,20 @@ def test_each_device_has_the_work_of_its_layers() -> None:
     )
 
 
+def test_without_flash_attention_all_cells_are_computed_in_steps_of_256() -> None:
+    facts = replace(model_8b(), layers=(FULL, SLIDING), n_layers=2, sliding_window=512, layer_bytes=())
+    for n_cells, computed in ((0, 256), (255, 256), (256, 512), (4000, 4096)):
+        work = works(facts, ["CPU"] * 3, n_cells, flash_attention=False)["CPU"]
+        assert work.head_cells == 2 * computed * (facts.n_heads or 0)
+        assert not work.flash_attention
+
+
+def test_query_heads_share_the_heads_of_the_cache() -> None:
+    facts = model_8b()
+    work = works(facts, ["CPU"] * (facts.n_layers + 1), 100)["CPU"]
+    assert work.sharing == (facts.n_heads or 0) / facts.layers[0].n_kv_heads
+
+
 def test_a_sliding_layer_looks_at_its_window_alone() -> None:
     facts = replace(model_8b(), layers=(FULL, SLIDING), n_layers=2, sliding_window=512, layer_bytes=())
     short, long = (works(facts, ["CPU"] * 3, n)["CPU"].head_cells for n in (512, 4096))

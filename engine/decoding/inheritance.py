@@ -1,0 +1,51 @@
+"""Cells that a request need not evaluate, because another sequence has them, or the shelf.
+
+Variants of a reply, branches and chats with one system prompt begin alike: whoever comes later becomes a
+copy of the sequence that agrees with its messages the farthest, and admission goes on from there as from
+cells of its own. Decided by messages, carried out by cells: nothing is tokenized for it.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence as Many
+
+from engine.decoding.matching import matching_tokens
+from engine.decoding.pool import SequencePool
+from engine.decoding.sequence import Sequence
+from engine.protocol import Generate, Message
+
+_WORTH_COPYING = 8  # tokens; fewer are evaluated in the batch that the others need anyway
+_WORTH_WAITING = 32
+
+
+class Origin(enum.Enum):
+    """Where a sequence has the cells from that it goes on with."""
+
+    OWN = enum.auto()
+    SHARED = enum.auto()
+    RESTORED = enum.auto()
+
+
+def is_being_evaluated(pool: SequencePool, request: Generate) -> bool:
+    """True while another reply evaluates what `request` begins with too: then it waits, and shares it."""
+    replies = (sequence for sequence in pool.active if sequence.chat_id != request.chat_id)
+    return any(_n_pending(sequence, request.messages) >= _WORTH_WAITING for sequence in replies)
+
+
+def inherit(pool: SequencePool, sequence: Sequence, messages: Many[Message]) -> Origin:
+    """Give `sequence` the most cells that are to be had for `messages`; what it has itself counts first."""
+    if not messages:
+        return Origin.OWN
+    is_restored = not sequence.ledger.n_resident and pool.fetch(sequence)
+    n_own, _pending = matching_tokens(sequence, messages)
+    others = [other for other in pool.sequences if other is not sequence and pool.can_share]
+    best = max(others, key=lambda other: matching_tokens(other, messages)[0], default=None)
+    if best and matching_tokens(best, messages)[0] >= n_own + _WORTH_COPYING:
+        sequence.copy(best)
+        return Origin.SHARED
+    return Origin.RESTORED if is_restored else Origin.OWN
+
+
+def _n_pending(sequence: Sequence, messages: Many[Message]) -> int:
+    return matching_tokens(sequence, messages)[1]
