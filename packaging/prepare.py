@@ -222,7 +222,8 @@ def _own_cache(flags: dict[str, str]) -> dict[str, str]:
     folder = _pip_cache()
     if folder is None:
         return {}
-    key = hashlib.sha256(repr(sorted(flags.items())).encode()).hexdigest()[:12]
+    anywhere = repr(sorted(flags.items())).replace(ROOT.as_posix(), "")  # another clone builds the same
+    key = hashlib.sha256(anywhere.encode()).hexdigest()[:12]
     return {"PIP_CACHE_DIR": str(folder / f"weir-{key}")}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -135,6 +136,19 @@ def test_other_flags_of_the_users_have_a_cache_of_their_own(
     monkeypatch.setenv("CMAKE_ARGS", "-DGGML_OPENMP=OFF")
     machine.run()
     assert len(machine.cached) == 2
+
+
+def test_another_clone_takes_what_the_first_one_built(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.run()
+    shutil.rmtree(machine.prepare.VENV)
+    root = machine.prepare.ROOT.as_posix()
+    flags = tuple(flag.replace(root, "/elsewhere") for flag in machine.prepare.LIBRARY_ONLY)
+    monkeypatch.setattr(machine.prepare, "LIBRARY_ONLY", flags)
+    monkeypatch.setattr(machine.prepare, "ROOT", Path("/elsewhere"))
+    machine.run()
+    assert "/elsewhere" in machine.environments[0]["CMAKE_ARGS"] and len(machine.cached) == 1
 
 
 def test_pip_that_keeps_nothing_builds_as_well(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
