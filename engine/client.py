@@ -29,6 +29,7 @@ from engine.protocol import (
     Event,
     LoadModel,
     ModelLoaded,
+    Quantize,
     Shutdown,
 )
 
@@ -70,7 +71,7 @@ class EngineClient:
         worker = worker or _Worker()
         self._on_event = on_event
         self._closed = False
-        self._saves = self._has_loaded = False
+        self._saves = self._has_loaded = self._is_deaf = False
         self._sending = threading.Lock()
         self._backend: BackendReport | None = None
         self._has_begun = threading.Event()
@@ -98,6 +99,7 @@ class EngineClient:
         """
         if isinstance(command, LoadModel):
             self._saves = command.saved_kv is not None
+        self._is_deaf = self._is_deaf or isinstance(command, Quantize)
         try:
             with self._sending:
                 self._connection.send(command)
@@ -115,6 +117,8 @@ class EngineClient:
         atexit.unregister(self.close)
         with suppress(EngineGone):
             self.send(Shutdown())
+        if self._is_deaf:  # it would put a file in place that nobody wants any more
+            self._process.kill()
         self._process.join(_SECONDS_TO_SAVE if self._has_loaded and self._saves else _SECONDS_TO_END)
         if self._process.is_alive():
             self._process.kill()  # loading or decoding: nothing in there needs saving

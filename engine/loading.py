@@ -28,11 +28,11 @@ from engine.llama.context import Batch, Context, ContextParams, context_params
 from engine.llama.draft_loading import check_draft, load_draft
 from engine.llama.draft_model import DraftModel
 from engine.llama.model import Model
-from engine.memory.load_options import Settled, n_sequences, settle
+from engine.memory.load_options import Settled, most_exact_batch, n_sequences, settle
 from engine.memory.memory_plan import LoadShape, Wishes, default_n_ctx, said_n_ctx_train, trained_n_ctx
 from engine.models.gguf_header import GGUFHeader, read_header
 from engine.models.gguf_metadata import ArrayValue
-from engine.models.model_facts import facts_of
+from engine.models.model_facts import ModelFacts, facts_of
 from engine.models.model_file import check_chat_model
 from engine.models.model_parts import read_parts
 from engine.protocol import (
@@ -58,7 +58,7 @@ _MAX_THREADS = 512  # GGML_MAX_N_THREADS in ggml.h; far more of them crash llama
 class LoadedModel:
     """All that answering needs; `close` frees it in the right order.
 
-    `follows_load`: the processor decodes, with as many threads as suit it.
+    `follows_load`: a processor decodes, with as many threads as suit it. `most_exact`: of `most_exact_batch`.
     """
 
     model: Model
@@ -69,6 +69,7 @@ class LoadedModel:
     shelf: Shelf | None = None
     draft_model: DraftModel | None = None
     follows_load: bool = False
+    most_exact: int | None = None
 
     def close(self) -> None:
         """Free context, model, template process and backend."""
@@ -88,7 +89,8 @@ def load(command: LoadModel, put: Callable[[Event], None]) -> LoadedModel:
         resources.callback(templates.close)
         templates.begin()  # it starts while the weights are read
         llama = open_backend(resources)
-        settled = _settle(command, header)
+        facts = facts_of(read_parts(header))
+        settled = _settle(command, facts)
         if command.draft_path:
             check_draft(llama, Path(command.path), Path(command.draft_path))
         model = open_model(
@@ -113,7 +115,15 @@ def load(command: LoadModel, put: Callable[[Event], None]) -> LoadedModel:
         put(ModelLoaded(info, (time.perf_counter() - started) * 1000))
         follows_load = command.n_threads is None and settled.options.devices == ()
         return LoadedModel(
-            model, context, prompts, info.n_seq_max, resources.pop_all(), shelf, drafter, follows_load
+            model,
+            context,
+            prompts,
+            info.n_seq_max,
+            resources.pop_all(),
+            shelf,
+            drafter,
+            follows_load,
+            most_exact_batch(settled.options, facts),
         )
 
 
@@ -157,9 +167,8 @@ class _Progress:
             self._put(LoadProgress(min(1.0, fraction)))
 
 
-def _settle(command: LoadModel, header: GGUFHeader) -> Settled:
+def _settle(command: LoadModel, facts: ModelFacts) -> Settled:
     """What is used of the command's wishes."""
-    facts = facts_of(read_parts(header))
     n_ctx = default_n_ctx(facts.n_ctx_train) if command.n_ctx is None else command.n_ctx
     wishes = Wishes(n_ctx, command.kv_type, command.n_gpu_layers, command.n_seq_max, command.options)
     return settle(wishes, backend.devices(), facts)

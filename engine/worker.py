@@ -106,6 +106,7 @@ class Worker:
             loaded.shelf,
             draft_model=loaded.draft_model,
             follows_load=loaded.follows_load,
+            most_exact=loaded.most_exact,
         )
         self._counter = TokenCounter(loaded.model.count, outbox.put)
         self._process = psutil.Process()

@@ -24,7 +24,9 @@ from engine.protocol import (
     CachePolicy,
     CacheShifted,
     CacheView,
+    ErrorReport,
     Event,
+    Finished,
     FinishReason,
     LookAt,
     Policy,
@@ -142,6 +144,13 @@ class CacheKeeper:
         if sequence and view.is_current(sequence, question.messages):
             return view.of_sequence(sequence, question.chat_id, len(question.messages), self._prompts, room)
         return view.forecast(question, self._prompts, room)
+
+    # --- ends ---
+
+    def finished(self, reply: Reply, first_seen: int | None, error: ErrorReport | None = None) -> Finished:
+        """The event that ends a reply, with the cells as they are now."""
+        stats = reply.stats(self._pool.cells_used, self._context.n_ctx, first_seen)
+        return reply.finished(stats, error)
 
     def _whole_room(self, policy: CachePolicy) -> Room:
         return Room(self._context.n_ctx, policy, self._can_evict)

@@ -13,7 +13,7 @@ from collections.abc import Sequence as Many
 from engine.decoding.matching import matching_tokens
 from engine.decoding.pool import SequencePool
 from engine.decoding.sequence import Sequence
-from engine.protocol import Generate, Message
+from engine.protocol import Generate, Message, chat_of_variant
 
 _WORTH_COPYING = 8  # tokens; fewer are evaluated in the batch that the others need anyway
 _WORTH_WAITING = 32
@@ -23,8 +23,14 @@ class Origin(enum.Enum):
     """Where a sequence has the cells from that it goes on with."""
 
     OWN = enum.auto()
-    SHARED = enum.auto()
+    VARIANT = enum.auto()  # of the same chat
+    OTHER_CHAT = enum.auto()
     RESTORED = enum.auto()
+
+    @property
+    def is_shared(self) -> bool:
+        """True if another sequence has them too."""
+        return self in (Origin.VARIANT, Origin.OTHER_CHAT)
 
 
 def is_being_evaluated(pool: SequencePool, request: Generate) -> bool:
@@ -43,7 +49,8 @@ def inherit(pool: SequencePool, sequence: Sequence, messages: Many[Message]) -> 
     best = max(others, key=lambda other: matching_tokens(other, messages)[0], default=None)
     if best and matching_tokens(best, messages)[0] >= n_own + _WORTH_COPYING:
         sequence.copy(best)
-        return Origin.SHARED
+        is_variant = chat_of_variant(best.chat_id) == chat_of_variant(sequence.chat_id)
+        return Origin.VARIANT if is_variant else Origin.OTHER_CHAT
     return Origin.RESTORED if is_restored else Origin.OWN
 
 

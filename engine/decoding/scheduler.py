@@ -11,14 +11,12 @@ nothing about processes, and never waits for anything but llama.cpp.
 from __future__ import annotations
 
 import time
-from collections import deque
 from dataclasses import replace
 
 from engine.chat.prompt import PromptBuilder
-from engine.decoding import admission
 from engine.decoding.cache_keeper import CacheKeeper
 from engine.decoding.decoder import Decoder
-from engine.decoding.inheritance import Origin, inherit, is_being_evaluated
+from engine.decoding.intake import Intake
 from engine.decoding.pool import SequencePool
 from engine.decoding.reply import Reply
 from engine.decoding.sequence import Sequence
@@ -28,7 +26,6 @@ from engine.decoding.slices import SliceSize
 from engine.decoding.speculation import Speculation
 from engine.decoding.throughput import Throughput
 from engine.decoding.verification import Taken, take_tokens
-from engine.errors import ContextFull, PromptTooLong, WeirError
 from engine.llama.context import Batch, Context
 from engine.llama.draft_model import DraftModel
 from engine.llama.model import Model
@@ -37,8 +34,6 @@ from engine.protocol import (
     ErrorCode,
     ErrorReport,
     Event,
-    Failed,
-    Finished,
     FinishReason,
     Generate,
     LookAt,
@@ -65,19 +60,18 @@ class Scheduler:
         *,
         draft_model: DraftModel | None = None,
         follows_load: bool = False,
+        most_exact: int | None = None,
     ) -> None:
         self._model = model
         self._context = context
-        self._prompts = prompts
         self._batch = Batch(context.n_batch)
         self._slice = SliceSize(context.n_batch)
         self._pool = SequencePool(context, n_seq_max, shelf, can_share=not model.has_recurrent_state)
         self._decoder = Decoder(context, follows_load=follows_load)
         self._keeper = CacheKeeper(model, context, self._pool, prompts)
-        self._speculation = Speculation(model, context, draft_model)
-        self._waiting: deque[Reply] = deque()
+        self._speculation = Speculation(model, context, draft_model, most_exact)
+        self._intake = Intake(self._pool, self._keeper, prompts)
         self._throughput = Throughput()
-        self.newest_reply: Reply | None = None
 
     # --- requests ---
 
@@ -86,7 +80,7 @@ class Scheduler:
         messages = request.messages
         if messages and messages[-1].role is Role.ASSISTANT and not messages[-1].content:
             request = replace(request, messages=messages[:-1])
-        self._waiting.append(Reply(request, self._model))
+        self._intake.waiting.append(Reply(request, self._model))
 
     def cancel(self, request_id: int) -> None:
         """End a request with what it has; takes effect at the next step. Unknown ids are ignored."""
@@ -110,7 +104,7 @@ class Scheduler:
         return bool(self._replies())
 
     def _replies(self) -> list[Reply]:
-        return [*self._waiting, *(s.reply for s in self._pool.active if s.reply)]
+        return [*self._intake.waiting, *(s.reply for s in self._pool.active if s.reply)]
 
     def close(self) -> None:
         """Keep what is in the cells, where there is a shelf; free the batch and the samplers."""
@@ -124,6 +118,11 @@ class Scheduler:
         return self._keeper.look(question)
 
     # --- figures ---
+
+    @property
+    def newest_reply(self) -> Reply | None:
+        """The one that was begun last."""
+        return self._intake.newest
 
     @property
     def cells_used(self) -> int:
@@ -156,7 +155,7 @@ class Scheduler:
         """Do one decode's worth of work at most; returns what happened."""
         events: list[Event] = []
         self._end_cancelled(events)
-        self._admit(events)
+        self._intake.admit(events, n_quick=self._slice.size(beside_replies=False))
         if any(isinstance(event, PrefillProgress) for event in events):
             return events  # a long prompt is told of before its first slice, which may take a while
         shares = self._fill_batch(events)
@@ -165,56 +164,6 @@ class Scheduler:
             status = self._decoder.decode(self._batch, sum(s.n_tokens for s in shares if s.is_prompt))
             self._settle(shares, status, started, events)
         return events
-
-    # --- admit ---
-
-    def _admit(self, events: list[Event]) -> None:
-        while self._waiting:
-            reply = self._waiting[0]
-            if is_being_evaluated(self._pool, reply.request):
-                return
-            sequence = self._pool.take(reply.request.chat_id)
-            if sequence is None or not self._start(sequence, reply, events):
-                return
-            self._waiting.popleft()
-
-    def _start(self, sequence: Sequence, reply: Reply, events: list[Event]) -> bool:
-        """Let `sequence` answer; False if the request has to wait until others are done."""
-        origin = inherit(self._pool, sequence, reply.request.messages)
-        room = self._keeper.room_for(sequence, reply.request.cache)
-        try:
-            admitted = admission.admit(sequence, reply.request.messages, self._prompts, room)
-        except WeirError as error:
-            if isinstance(error, PromptTooLong) and self._pool.active:
-                return False
-            self._refuse(sequence, reply, error, events)
-            return True
-        self._pool.set_others_aside(sequence)
-        self._pool.make_free(sequence.n_pending + room.reserve, keep=sequence)
-        sequence.reply = self.newest_reply = reply
-        reply.evicted, reply.reevaluated_because = admitted.evicted, admitted.reason
-        reply.resume(admitted.half_character)
-        reply.reused = sequence.ledger.n_resident
-        reply.restored = reply.reused if origin is Origin.RESTORED else 0
-        reply.shared = self._pool.n_shared(sequence) if origin is Origin.SHARED else 0
-        reply.show_prompt(sequence.ledger.ids)
-        if reply.evicted:
-            self._keeper.tell_eviction(sequence, reply, reply.evicted, events)
-        events.append(self._keeper.view(sequence, reply))
-        if sequence.n_pending > self._slice.size(beside_replies=False):
-            events.append(reply.progress(sequence.n_pending))
-        return True
-
-    def _refuse(self, sequence: Sequence, reply: Reply, error: WeirError, events: list[Event]) -> None:
-        """End a request that was never started; the cache is as it was."""
-        reply.close()
-        if isinstance(error, ContextFull):
-            reply.end(FinishReason.CONTEXT_FULL)
-            seen = self._keeper.view_before(sequence, reply)
-            reply.reused = seen.n_sinks + seen.n_window if seen else 0
-            events.append(self._finished(reply, seen.first_seen if seen else None, ErrorReport.of(error)))
-        else:
-            events.append(Failed(reply.request.request_id, ErrorReport.of(error)))
 
     # --- one batch ---
 
@@ -259,13 +208,15 @@ class Scheduler:
     def _account(self, taken: list[Taken], seconds: float, events: list[Event]) -> None:
         plain_seconds = self._speculation.learn(taken, seconds)
         n_prompt = sum(one.share.n_tokens for one in taken if one.is_prompt)
+        n_total = sum(one.share.n_tokens for one in taken)
         self._slice.measured(n_prompt, sum(not one.is_prompt for one in taken), seconds)
         for one in taken:
             sequence, n_tokens = one.share.sequence, one.share.n_tokens
             if (reply := sequence.reply) is None:
                 continue
             if one.is_prompt:
-                reply.count_prefill(n_tokens, seconds)
+                # Of a batch with others it had its share of the time.
+                reply.count_prefill(n_tokens, seconds * n_tokens / n_total)
                 events.append(reply.progress(0 if one.n_tokens else sequence.n_pending))
             else:
                 reply.count_decode(one.n_tokens, seconds, plain_seconds)
@@ -287,10 +238,7 @@ class Scheduler:
     # --- ends ---
 
     def _end_cancelled(self, events: list[Event]) -> None:
-        for reply in [reply for reply in self._waiting if reply.reason]:
-            self._waiting.remove(reply)
-            reply.close()
-            events.append(self._finished(reply, None))
+        events += self._intake.end_cancelled()
         for sequence in [s for s in self._pool.active if s.reply and s.reply.reason]:
             self._flush(sequence, FinishReason.CANCELLED, events)
 
@@ -320,8 +268,5 @@ class Scheduler:
         sequence.reply = None
         reply.close()
         seen = self._keeper.view(sequence, reply)
-        events += [seen, self._finished(reply, seen.first_seen, error)]
+        events += [seen, self._keeper.finished(reply, seen.first_seen, error)]
         self._pool.release_forgotten()
-
-    def _finished(self, reply: Reply, first_seen: int | None, error: ErrorReport | None = None) -> Finished:
-        return reply.finished(reply.stats(self.cells_used, self.cells, first_seen), error)

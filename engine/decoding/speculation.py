@@ -49,10 +49,20 @@ class Draft:
 
 
 class Speculation:
-    """Drafts for the sequences of one context; `draft_model` None leaves it to the chat itself."""
+    """Drafts for the sequences of one context; `draft_model` None leaves it to the chat itself.
 
-    def __init__(self, model: Model, context: Context, draft_model: DraftModel | None = None) -> None:
+    `most_exact`: the most tokens of a batch that are computed as each of them alone, None for any number.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        context: Context,
+        draft_model: DraftModel | None = None,
+        most_exact: int | None = None,
+    ) -> None:
         self._model = model
+        self._most_exact = context.n_batch if most_exact is None else most_exact
         self._draft_model = draft_model
         self._costs = StepCosts()
         # What these caches forget for a token that comes they do not get back when it is taken away again.
@@ -78,7 +88,9 @@ class Speculation:
         n_coming = sum(sequence.n_pending for sequence in active)
         is_due = self._n_without_plain >= _MOST_WITHOUT_PLAIN
         can_draft = self._is_possible and self._costs.knows(self._n_replies) and not is_due
-        self._n_left = min(MOST_DRAFTED, n_free_cells - n_coming, n_places - n_coming) if can_draft else 0
+        # A larger batch would be rounded otherwise, and the text might be another than without drafts.
+        n_room = min(n_free_cells, n_places, self._most_exact) - n_coming
+        self._n_left = min(MOST_DRAFTED, n_room) if can_draft else 0
 
     def draft(self, sequence: Sequence) -> tuple[int, ...]:
         """What to decode ahead of `sequence`, whose next token is pending; empty where it would not pay."""
@@ -134,6 +146,7 @@ class Speculation:
         length = best_length(prospect, self._costs, self._model_purse)
         if not length:
             self._of_model.fade(1)
+            self._model_purse.settle(started - time.perf_counter(), plain)
             return None
         found = drafter.draft(sequence.seq_id, ids, length)
         seconds = time.perf_counter() - started
@@ -168,9 +181,10 @@ class Speculation:
             self._costs.measured(n_tokens, seconds - self.seconds, is_plain=not n_drafted)
         if not n_drafted:
             self._n_without_plain = 0
-            self._lookup_purse.went_plain(seconds)
-            self._model_purse.went_plain(seconds)
-            return seconds
+            plain_seconds = seconds - self.seconds
+            self._lookup_purse.went_plain(plain_seconds)
+            self._model_purse.went_plain(plain_seconds)
+            return plain_seconds
         self._n_without_plain += 1
         return self._judge(taken, n_tokens, n_drafted)
 

@@ -35,6 +35,7 @@ _SAME_TYPES = frozenset({"deepseek4"})
 # Types whose weights are rearranged for the processor as they are loaded (ggml/src/ggml-cpu/repack.cpp).
 _REARRANGED = ("Q4_0", "Q4_K", "IQ4_NL", "MXFP4")
 
+_ROUNDED_BY_FOURS = tuple(kind for kind in _REARRANGED if kind != "Q4_0")
 _MOST_WITH_STATE = 4
 
 _V_PLAIN = Words("V can be quantized only with flash attention, which is off: it is stored as f16.")
@@ -88,6 +89,17 @@ def usable_cards(devices: Sequence[_Device]) -> tuple[_Device, ...]:
 def n_sequences(asked: int, has_state: bool) -> int:
     """How many sequences a context is made for: a recurrent state is kept for each, in use or not."""
     return min(asked, _MOST_WITH_STATE) if has_state else asked
+
+
+def most_exact_batch(options: EffectiveOptions, facts: ModelFacts) -> int | None:
+    """The most tokens of a decode that are computed as each of them alone, to the bit; None for any number.
+
+    llama.cpp multiplies rearranged weights with four tokens at once in another order than with one; those of
+    Q4_0 were found to come out the same nevertheless. On cards nothing of the kind holds.
+    """
+    if options.devices != () or not any(facts.tensor_bytes.get(kind) for kind in _ROUNDED_BY_FOURS):
+        return None
+    return 3
 
 
 def settle(wishes: Wishes, devices: Sequence[NamedDevice] | None, facts: ModelFacts | None) -> Settled:

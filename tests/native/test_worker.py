@@ -31,6 +31,7 @@ from engine.protocol import (
     ModelLoaded,
     PrefillProgress,
     Sampling,
+    SavedKV,
     TextDelta,
     TokenCount,
 )
@@ -68,8 +69,10 @@ def test_gauges_tell_cells_and_memory(engine: RemoteEngine, starter_model: Path)
     assert gauges.rss_bytes > 90e6
 
 
-def test_the_same_seed_gives_the_same_reply(engine: RemoteEngine, starter_model: Path) -> None:
-    engine.load(starter_model, n_ctx=512)
+def test_the_same_seed_gives_the_same_reply(
+    engine: RemoteEngine, starter_model: Path, tmp_path: Path
+) -> None:
+    engine.load(starter_model, n_ctx=512, saved_kv=SavedKV(str(tmp_path), 10**9))
     sampling = Sampling(temperature=1.5, seed=7)
     one, two = (
         engine.ask([user("Tell me a story.")], chat=name, sampling=sampling, max_tokens=24) for name in "ab"

@@ -9,7 +9,14 @@ from typing import Any
 import pytest
 
 from engine.errors import BadRequest
-from engine.memory.load_options import CPU_MICRO_BATCH, DEFAULT_BATCH, Settled, n_sequences, settle
+from engine.memory.load_options import (
+    CPU_MICRO_BATCH,
+    DEFAULT_BATCH,
+    Settled,
+    most_exact_batch,
+    n_sequences,
+    settle,
+)
 from engine.memory.memory_plan import Wishes
 from engine.models.model_facts import LayerFacts, LayerKind, ModelFacts
 from engine.protocol import (
@@ -213,3 +220,10 @@ def test_locked_weights_are_not_mapped() -> None:
 
 def test_weights_that_cannot_be_locked_are_told() -> None:
     assert told(settled(facts=REARRANGED, mlock=True)) == ["mlock"]
+
+
+def test_batches_of_rearranged_weights_are_exact_only_while_they_are_small() -> None:
+    on_processor, on_card = settled().options, settled((CPU, CUDA0), model_8b()).options
+    assert most_exact_batch(on_processor, REARRANGED) == 3
+    assert most_exact_batch(on_processor, replace(model_8b(), tensor_bytes={"Q4_0": 1, "Q6_K": 1})) is None
+    assert most_exact_batch(on_card, REARRANGED) is None
