@@ -40,6 +40,17 @@ from engine.protocol import (
 
 GREEDY = Sampling(temperature=0)
 _SECONDS = 60.0
+CACHE_KINDS = (
+    "starter",
+    "grouped heads",
+    "heads by layer",
+    "latent",
+    "sliding",
+    "recurrent",
+    "hybrid",
+    "convolutions",
+)
+"""Kinds of caches, for each of which the fixture `cache_models` has a model."""
 
 EventType = TypeVar("EventType")
 

@@ -15,24 +15,12 @@ from engine.models.model_facts import LayerKind, read_facts
 from engine.protocol import KVType
 from tests import model_files, synthetic_models
 from tests.model_files import TokenizerFields
-from tests.native.harness import loaded
+from tests.native.harness import CACHE_KINDS, loaded
 
 # So many cells and sequences make a byte too much in a row, or four in a state, a digit in the log.
 N_CTX, N_SEQ_MAX, N_BATCH = 32_768, 128, 64
 
 _CACHE = re.compile(r"llama_(kv_cache|memory_recurrent)\w*: size = +([0-9.]+) MiB \( *(\d+) cells")
-
-
-KINDS = (
-    "starter",
-    "grouped heads",
-    "heads by layer",
-    "latent",
-    "sliding",
-    "recurrent",
-    "hybrid",
-    "convolutions",
-)
 
 
 def _allocated(model: Model, params: ContextParams) -> list[tuple[str, str, int]]:
@@ -47,7 +35,7 @@ def _logged(n_bytes: int) -> str:
     return f"{n_bytes / 2**20:.2f}"
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", CACHE_KINDS)
 @pytest.mark.parametrize("kv_type", KVType)
 def test_cache_is_as_large_as_counted(cache_models: Mapping[str, Path], kind: str, kv_type: KVType) -> None:
     facts = read_facts(cache_models[kind])
@@ -95,7 +83,7 @@ def test_type_that_does_not_fit_the_heads_is_refused_by_both(
         Context(model, ContextParams(256, kv_type=KVType.Q8_0))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", CACHE_KINDS)
 def test_weights_are_as_large_as_counted(cache_models: Mapping[str, Path], kind: str) -> None:
     facts = read_facts(cache_models[kind])
     with loaded(cache_models[kind]) as model:
@@ -105,7 +93,7 @@ def test_weights_are_as_large_as_counted(cache_models: Mapping[str, Path], kind:
     assert _logged(facts.weights_bytes) == _logged(logged)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", CACHE_KINDS)
 def test_can_shift_is_what_the_loaded_model_says(cache_models: Mapping[str, Path], kind: str) -> None:
     facts = read_facts(cache_models[kind])
     with loaded(cache_models[kind]) as model:

@@ -12,20 +12,10 @@ import pytest
 
 from engine.llama.context import Batch, Context, ContextParams
 from engine.protocol import FlashAttention
-from tests.native.harness import loaded
+from tests.native.harness import CACHE_KINDS, loaded
 
 Logits = npt.NDArray[np.float32]
 N_READ, N_MORE = 90, 4
-KINDS = (
-    "starter",
-    "grouped heads",
-    "heads by layer",
-    "latent",
-    "sliding",
-    "recurrent",
-    "hybrid",
-    "convolutions",
-)
 
 
 def decoded(context: Context, n_vocab: int, ids: list[int], position: int, seq_id: int) -> Logits:
@@ -39,7 +29,7 @@ def decoded(context: Context, n_vocab: int, ids: list[int], position: int, seq_i
     return logits
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", CACHE_KINDS)
 def test_restored_sequence_goes_on_as_the_one_that_was_saved(
     cache_models: Mapping[str, Path], kind: str
 ) -> None:
