@@ -20,6 +20,7 @@ from app.cli.bench_arguments import BenchOptions
 from app.cli.bench_progress import BenchProgressBar
 from app.cli.chat import choose_model
 from app.cli.chat_session import EngineFactory
+from app.cli.engine_events import next_event, real_engine
 from app.cli.interrupts import INTERRUPTED, first_interrupt_calls
 from app.data.bench_export import FORMATS, file_name, to_jsonl
 from app.data.bench_rating import Machine, learn, rated
@@ -40,9 +41,6 @@ from engine.protocol import (
     LoadProgress,
 )
 
-# A wait without a limit cannot be interrupted by Ctrl+C on Windows.
-_WAIT_S = 0.1
-
 
 def run_bench(
     options: BenchOptions,
@@ -60,7 +58,7 @@ def run_bench(
         paths = options.models or (choose_model(None, progress.note),)
         machine = (read_machine or this_machine)()
         for path in paths:
-            ended = _try(options, path, report, machine, make_engine or _real_engine())
+            ended = _try(options, path, report, machine, make_engine or real_engine())
             status = status or ended
             if ended == INTERRUPTED:
                 status = INTERRUPTED
@@ -140,7 +138,7 @@ def _measure(
         engine.send(options.command(path))
         told: set[str] = set()
         while True:
-            event = _next(events)
+            event = next_event(events)
             if isinstance(event, Cancel):
                 with contextlib.suppress(EngineGone):  # then its end is on the way
                     engine.send(event)
@@ -198,15 +196,3 @@ def this_machine() -> Machine:
         measured = measure_bandwidth(hardware)
         bandwidth = store.keep(hardware, measured) if measured else bandwidth
     return Machine(with_bandwidth(hardware, bandwidth), calibrations)
-
-
-def _real_engine() -> EngineFactory:
-    from engine.client import EngineClient
-
-    return EngineClient
-
-
-def _next(events: queue.SimpleQueue[Event | Cancel]) -> Event | Cancel:
-    while True:
-        with contextlib.suppress(queue.Empty):
-            return events.get(timeout=_WAIT_S)

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from app.cli.arguments import ChatOptions
+from app.cli.engine_events import next_event
 from app.cli.last_words import cause_in_words
 from app.cli.output import Output
 from engine.errors import EngineGone
@@ -40,8 +41,6 @@ from engine.protocol import (
 
 _MAX_DEATHS = 2
 _CHAT_ID = "terminal"
-# A wait without a limit cannot be interrupted by Ctrl+C on Windows.
-_WAIT_S = 0.1
 
 
 class Engine(Protocol):
@@ -252,8 +251,6 @@ class ChatSession:
         )
 
     def _next_event(self) -> Event | Cancel:
-        while True:
-            with contextlib.suppress(queue.Empty):
-                event = self._events.get(timeout=_WAIT_S)
-                if not isinstance(event, Gauges):
-                    return event
+        while isinstance(event := next_event(self._events), Gauges):
+            pass
+        return event

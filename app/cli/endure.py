@@ -18,6 +18,7 @@ from typing import TextIO
 from app.cli.chat import choose_model
 from app.cli.chat_session import EngineFactory
 from app.cli.endure_arguments import EndureOptions
+from app.cli.engine_events import next_event, real_engine
 from app.cli.interrupts import INTERRUPTED, first_interrupt_calls
 from app.cli.last_words import cause_in_words
 from app.data.endurance_export import FORMATS
@@ -33,16 +34,13 @@ from engine.protocol import (
     LoadProgress,
 )
 
-# A wait without a limit cannot be interrupted by Ctrl+C on Windows.
-_WAIT_S = 0.1
-
 
 def run_endure(options: EndureOptions, make_engine: EngineFactory | None = None) -> int:
     """Carry out one run; returns the exit status. `make_engine` None takes the real engine."""
     progress = Progress(options.n_tokens, sys.stderr or io.StringIO())
     try:
         path = choose_model(options.model, progress.note)
-        return _run(options, path, progress, make_engine or _real_engine())
+        return _run(options, path, progress, make_engine or real_engine())
     except (ModelFileError, EngineGone) as error:
         progress.note(str(error))
         return 1
@@ -60,7 +58,7 @@ def _run(options: EndureOptions, path: str, progress: Progress, make_engine: Eng
     ):
         engine.send(options.command(path))
         while True:
-            match event := _next(events):
+            match event := next_event(events):
                 case Cancel():
                     interrupted = True
                     with contextlib.suppress(EngineGone):  # then its end is on the way
@@ -146,15 +144,3 @@ def _line(event: EnduranceProgress) -> str:
         parts.append(f"perplexity {event.perplexity[-1]:.2f}")
     parts.append(f"{event.rss_bytes / 2**20:,.0f} MiB")
     return ", ".join(parts)
-
-
-def _real_engine() -> EngineFactory:
-    from engine.client import EngineClient
-
-    return EngineClient
-
-
-def _next(events: queue.SimpleQueue[Event | Cancel]) -> Event | Cancel:
-    while True:
-        with contextlib.suppress(queue.Empty):
-            return events.get(timeout=_WAIT_S)

@@ -15,6 +15,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from app.cli.chat_session import EngineFactory
+from app.cli.engine_events import real_engine
 from app.cli.machine import Machine, read_machine
 from app.cli.model_argument import failed, read_model
 from app.cli.plan_arguments import PlanOptions
@@ -44,7 +45,7 @@ def run_plan(options: PlanOptions, make_engine: EngineFactory | None = None) -> 
     status = 0
     if options.audits:
         try:
-            audited = _audit(planned, options.file, wishes, make_engine or _real_engine())
+            audited = _audit(planned, options.file, wishes, make_engine or real_engine())
         except KnownError as error:
             status = _note(str(error))
         else:
@@ -132,9 +133,3 @@ def _note(sentence: str) -> int:
     """Write the sentence to standard error; returns the exit status of a failure."""
     print(f"weir: {sentence}", file=sys.stderr)
     return 1
-
-
-def _real_engine() -> EngineFactory:
-    from engine.client import EngineClient
-
-    return EngineClient

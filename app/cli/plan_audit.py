@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.cli.chat_session import EngineFactory
+from app.cli.engine_events import next_event
 from app.cli.last_words import cause_in_words
 from engine.errors import EngineGone, ModelLoadError
 from engine.memory.memory_plan import MemoryPlan, Wishes
@@ -32,8 +33,6 @@ from engine.protocol import (
     TurnStats,
 )
 
-# A wait without a limit cannot be interrupted by Ctrl+C on Windows.
-_WAIT_S = 0.1
 # llama.cpp logs hundredths of a MiB, for each kind of buffer up to two on a device.
 _ROUNDING = 0.005 * 2**20
 _BUFFERS_A_DEVICE = 2
@@ -117,7 +116,7 @@ def _load_command(planned: MemoryPlan, path: str, wishes: Wishes) -> LoadModel:
 
 def _loaded(events: queue.SimpleQueue[Event], path: str) -> ModelInfo:
     while True:
-        match _next(events):
+        match next_event(events):
             case ModelLoaded(info):
                 return info
             case Failed(_, error):
@@ -130,14 +129,8 @@ def _loaded(events: queue.SimpleQueue[Event], path: str) -> ModelInfo:
 def _finished(events: queue.SimpleQueue[Event]) -> TurnStats | None:
     """None where the model cannot write, which is no fault of the plan."""
     while True:
-        match _next(events):
+        match next_event(events):
             case Finished(stats=stats):
                 return stats
             case Failed() | EngineDied():
                 return None
-
-
-def _next(events: queue.SimpleQueue[Event]) -> Event:
-    while True:
-        with contextlib.suppress(queue.Empty):
-            return events.get(timeout=_WAIT_S)

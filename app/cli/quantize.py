@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from app.cli.chat_session import EngineFactory
+from app.cli.engine_events import next_event, real_engine
 from app.cli.interrupts import INTERRUPTED, first_interrupt_calls
 from app.cli.last_words import cause_in_words
 from app.cli.machine import Machine, read_machine
@@ -33,9 +34,6 @@ from engine.protocol import Cancel, EngineDied, Event, Failed, Quantize, Quantiz
 
 MachineReader = Callable[[Callable[[str], object]], Machine]
 
-# A wait without a limit cannot be interrupted by Ctrl+C on Windows.
-_WAIT_S = 0.1
-
 
 def run_quantize(
     options: QuantizeOptions,
@@ -54,7 +52,7 @@ def run_quantize(
     path = str(Path(options.model).absolute())
     command = Quantize(path, str(target), options.kind, options.n_threads, options.overwrites)
     try:
-        status = _run(command, output, make_engine or _real_engine())
+        status = _run(command, output, make_engine or real_engine())
     except KeyboardInterrupt:
         status = INTERRUPTED
     finally:
@@ -114,7 +112,7 @@ def _run(command: Quantize, output: QuantizeOutput, make_engine: EngineFactory) 
             output.show_end(str(error))
             return 1
         while True:
-            match event := _next(events):
+            match event := next_event(events):
                 case Cancel():
                     output.show_end("Stopped. Nothing half is left, and the model is as it was.")
                     return INTERRUPTED
@@ -134,15 +132,3 @@ def _run(command: Quantize, output: QuantizeOutput, make_engine: EngineFactory) 
                     return 1
                 case _:
                     pass
-
-
-def _real_engine() -> EngineFactory:
-    from engine.client import EngineClient
-
-    return EngineClient
-
-
-def _next(events: queue.SimpleQueue[Event | Cancel]) -> Event | Cancel:
-    while True:
-        with contextlib.suppress(queue.Empty):
-            return events.get(timeout=_WAIT_S)

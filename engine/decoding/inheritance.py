@@ -36,7 +36,8 @@ class Origin(enum.Enum):
 def is_being_evaluated(pool: SequencePool, request: Generate) -> bool:
     """True while another reply evaluates what `request` begins with too: then it waits, and shares it."""
     replies = (sequence for sequence in pool.active if sequence.chat_id != request.chat_id)
-    return any(_n_pending(sequence, request.messages) >= _WORTH_WAITING for sequence in replies)
+    pending = (matching_tokens(sequence, request.messages)[1] for sequence in replies)
+    return any(n_pending >= _WORTH_WAITING for n_pending in pending)
 
 
 def inherit(pool: SequencePool, sequence: Sequence, messages: Many[Message]) -> Origin:
@@ -46,13 +47,10 @@ def inherit(pool: SequencePool, sequence: Sequence, messages: Many[Message]) -> 
     is_restored = not sequence.ledger.n_resident and pool.fetch(sequence)
     n_own, _pending = matching_tokens(sequence, messages)
     others = [other for other in pool.sequences if other is not sequence and pool.can_share]
-    best = max(others, key=lambda other: matching_tokens(other, messages)[0], default=None)
-    if best and matching_tokens(best, messages)[0] >= n_own + _WORTH_COPYING:
+    agreeing = [(matching_tokens(other, messages)[0], other) for other in others]
+    n_best, best = max(agreeing, key=lambda pair: pair[0], default=(0, sequence))
+    if n_best >= n_own + _WORTH_COPYING:
         sequence.copy(best)
         is_variant = chat_of_variant(best.chat_id) == chat_of_variant(sequence.chat_id)
         return Origin.VARIANT if is_variant else Origin.OTHER_CHAT
     return Origin.RESTORED if is_restored else Origin.OWN
-
-
-def _n_pending(sequence: Sequence, messages: Many[Message]) -> int:
-    return matching_tokens(sequence, messages)[1]

@@ -106,8 +106,10 @@ class SequencePool:
         """
         chat_id = chat_of_variant(sequence.chat_id)
         for other in [s for s in self._sequences if not s.reply and s is not sequence]:
-            is_family = chat_of_variant(other.chat_id) == chat_id
-            if sequence.chat_id == chat_id if is_family else self._shelf is not None:
+            is_of_this_chat = chat_of_variant(other.chat_id) == chat_id
+            is_old_variant = is_of_this_chat and sequence.chat_id == chat_id
+            is_kept = not is_of_this_chat and self._shelf is not None
+            if is_old_variant or is_kept:
                 self._release(other)
 
     def put_all_on_the_shelf(self) -> None:
