@@ -131,16 +131,17 @@ class EngineClient:
     def _read(self) -> None:
         while True:
             try:
-                event = self._connection.recv()
+                message = self._connection.recv()
             except (EOFError, OSError):
                 break
-            if isinstance(event, BackendReport):
-                self._backend = event
+            if isinstance(message, BackendReport):
+                self._backend = message
                 self._has_begun.set()
                 continue
-            self._has_loaded = self._has_loaded or isinstance(event, ModelLoaded)
-            if not self._closed:
-                self._on_event(event)
+            for event in message:
+                self._has_loaded = self._has_loaded or isinstance(event, ModelLoaded)
+                if not self._closed:
+                    self._on_event(event)
         self._has_begun.set()
         if not self._closed:
             self._process.join(_SECONDS_TO_END)
@@ -181,6 +182,7 @@ def _serve(connection: Connection, stderr_path: str) -> None:
     # By default libgomp's threads spin for milliseconds at each of a token's 900 barriers: with one
     # busy neighbour that makes two threads slower than one. Read by libgomp when it is loaded.
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy's: nothing here multiplies matrices with it
     from engine.worker import serve
 
     serve(connection, stderr_path, EngineClient)

@@ -23,8 +23,9 @@ from engine.chat.template_process import TemplateProcess
 from engine.decoding.shelf import Shelf, open_shelf
 from engine.errors import BadRequest, ModelLoadError
 from engine.llama import backend
+from engine.llama.batch import Batch
 from engine.llama.buffers import by_device
-from engine.llama.context import Batch, Context, ContextParams, context_params
+from engine.llama.context import Context, ContextParams, context_params
 from engine.llama.draft_loading import check_draft, load_draft
 from engine.llama.draft_model import DraftModel
 from engine.llama.model import Model

@@ -14,6 +14,7 @@ import signal
 import sys
 import threading
 import time
+from importlib import import_module
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
 
@@ -81,6 +82,7 @@ def serve(connection: Connection, stderr_path: str, make_client: ClientFactory) 
         if not isinstance(first, LoadModel):
             return
         loaded = load(first, outbox.put)
+        import_module("engine.llama.candidates")  # NumPy takes a while: now, not with the first message
     except WeirError as error:
         outbox.put(Failed(None, ErrorReport.of(error)))
         return

@@ -44,11 +44,21 @@ IS_MAC = sys.platform == "darwin"
 DEFAULT_ACCEL = "metal" if IS_MAC else "cpu"
 # Only libllama is used: without llama.cpp's libraries for images (nothing in Weir reads them yet) and
 # for its own programs, 84 files are compiled instead of 194.
-_WITHOUT_COMMON = shlex.quote((ROOT / "packaging" / "without_common.cmake").as_posix())
-LIBRARY_ONLY = ("-DLLAVA_BUILD=OFF", f"-DCMAKE_PROJECT_llama_cpp_INCLUDE={_WITHOUT_COMMON}")
-# Its kernels compute several tokens at once in another order than one, so that a reply would depend on how
-# its prompt was cut into batches. Prompts are read as quickly without them.
-SAME_WITH_ANY_BATCH = "-DGGML_LLAMAFILE=OFF"
+_WITHOUT_COMMON = ROOT / "packaging" / "without_common.cmake"
+LIBRARY_ONLY = (
+    "-DLLAVA_BUILD=OFF",
+    f"-DCMAKE_PROJECT_llama_cpp_INCLUDE={shlex.quote(_WITHOUT_COMMON.as_posix())}",
+)
+# llama.cpp's quick kernels compute several tokens at once in another order than one, so that a reply would
+# depend on how its tokens were cut into batches. On x86 they are taught to compute one in the same order;
+# other processors do without them.
+_SAME_IN_ANY_BATCH = ROOT / "packaging" / "same_in_any_batch.cmake"
+IS_X86 = platform.machine().lower() in ("x86_64", "amd64")
+SAME_IN_ANY_BATCH = (
+    f"-DCMAKE_PROJECT_ggml_INCLUDE={shlex.quote(_SAME_IN_ANY_BATCH.as_posix())}"
+    if IS_X86
+    else "-DGGML_LLAMAFILE=OFF"
+)
 
 
 @dataclass(frozen=True)
@@ -134,7 +144,7 @@ def steps(accel: str, dev: bool) -> list[Step]:
     pins = CONSTRAINTS.read_text("utf-8")
     packages = hashlib.sha256((pins + PROJECT.read_text("utf-8")).encode()).hexdigest()
     engine_pin = re.search(r"^llama[-_]cpp[-_]python==.*$", pins, re.MULTILINE)
-    engine = f"accel={accel}\n{engine_pin[0] if engine_pin else ''}\n{cmake_flags(accel)}"
+    engine = f"accel={accel}\n{engine_pin[0] if engine_pin else ''}\n{cmake_flags(accel)}\n{_hooks()}"
     # The scripts in .venv hold its full path, so a folder that was moved needs a new one.
     made = [
         Step("venv", str(ROOT), _make_venv),
@@ -188,8 +198,14 @@ def _make_venv() -> None:
 def cmake_flags(accel: str) -> str:
     """What CMAKE_ARGS holds for a backend, the user's own CMAKE_ARGS first."""
     backend = [] if accel == "cpu" else [f"-DGGML_{accel.upper()}=ON"]
-    own = [*LIBRARY_ONLY, SAME_WITH_ANY_BATCH]
+    own = [*LIBRARY_ONLY, SAME_IN_ANY_BATCH]
     return " ".join(filter(None, [os.environ.get("CMAKE_ARGS"), *own, *backend]))
+
+
+def _hooks() -> str:
+    """What stands in the files that CMake includes, in short: they are flags as much as the flags are."""
+    texts = (file.read_bytes() for file in (_WITHOUT_COMMON, _SAME_IN_ANY_BATCH))
+    return hashlib.sha256(b"".join(texts)).hexdigest()[:12]
 
 
 def _build_engine(accel: str) -> None:
@@ -223,7 +239,7 @@ def _own_cache(flags: dict[str, str]) -> dict[str, str]:
     if folder is None:
         return {}
     anywhere = repr(sorted(flags.items())).replace(ROOT.as_posix(), "")  # another clone builds the same
-    key = hashlib.sha256(anywhere.encode()).hexdigest()[:12]
+    key = hashlib.sha256((anywhere + _hooks()).encode()).hexdigest()[:12]
     return {"PIP_CACHE_DIR": str(folder / f"weir-{key}")}
 
 
@@ -241,7 +257,7 @@ def without_amx() -> dict[str, str]:
     """
     flags = "-mno-amx-tile -mno-amx-int8 -mno-amx-bf16"
     compiler = shutil.which(os.environ.get("CC", "cc"))
-    if os.name == "nt" or platform.machine().lower() not in ("x86_64", "amd64") or compiler is None:
+    if os.name == "nt" or not IS_X86 or compiler is None:
         return {}
     probe = [compiler, *flags.split(), "-x", "c", "-fsyntax-only", os.devnull]
     if subprocess.run(probe, capture_output=True, check=False).returncode != 0:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import time
 
 from engine.decoding.thread_choice import ThreadChoice
-from engine.llama.context import Batch, Context
+from engine.llama.batch import Batch
+from engine.llama.context import Context
 
 
 class Decoder:

@@ -43,7 +43,7 @@ class SequencePool:
     @property
     def cells_used(self) -> int:
         """Live cells of the whole cache."""
-        return n_cells(sequence.ledger for sequence in self._sequences)
+        return n_cells([sequence.ledger for sequence in self._sequences])
 
     @property
     def uses(self) -> tuple[SequenceUse, ...]:
@@ -52,6 +52,11 @@ class SequencePool:
             SequenceUse(s.chat_id, s.ledger.n_resident, self.n_shared(s), s.reply is not None)
             for s in reversed(self._sequences)
         )
+
+    def has_free(self, n_needed: int) -> bool:
+        """Whether so many cells are free, told without counting what is shared; False may be wrong."""
+        n_used = sum(sequence.ledger.n_resident for sequence in self._sequences)
+        return n_used + n_needed <= self._context.n_ctx
 
     def n_shared(self, sequence: Sequence) -> int:
         """Cells of `sequence` that another one has too."""

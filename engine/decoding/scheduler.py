@@ -26,7 +26,8 @@ from engine.decoding.slices import SliceSize
 from engine.decoding.speculation import Speculation
 from engine.decoding.throughput import Throughput
 from engine.decoding.verification import Taken, take_tokens
-from engine.llama.context import Batch, Context
+from engine.llama.batch import Batch
+from engine.llama.context import Context
 from engine.llama.draft_model import DraftModel
 from engine.llama.model import Model
 from engine.protocol import (

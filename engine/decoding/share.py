@@ -10,7 +10,7 @@ from collections.abc import Sequence as Many
 from dataclasses import dataclass
 
 from engine.decoding.sequence import Sequence
-from engine.llama.context import Batch
+from engine.llama.batch import Batch
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,14 +12,20 @@ import ctypes
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import llama_cpp.llama_cpp as llama
 
 from engine.errors import BadRequest, BugError, ModelLoadError
+from engine.llama.batch import Batch
 from engine.llama.buffers import BufferSizes, read_sizes
 from engine.llama.model import Model, last_error
 from engine.memory.memory_plan import LoadShape
 from engine.protocol import MOST_DRAFTED, FlashAttention, KVType, real_n_ctx
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 _KV_SIZE = re.compile(r"llama_kv_cache\w*: size = +([0-9.]+) MiB \( *(\d+) cells")
 _KV_TYPES = {KVType.F16: 1, KVType.Q8_0: 8, KVType.Q4_0: 2}  # enum ggml_type
@@ -69,72 +75,6 @@ def context_params(shape: LoadShape, n_threads: int = 1) -> ContextParams:
     )
 
 
-class Batch:
-    """Tokens for one decode; reused, so that a step allocates nothing."""
-
-    def __init__(self, capacity: int) -> None:
-        self.capacity = capacity
-        self._batch = llama.llama_batch_init(capacity, 0, 1)
-        # The same arrays, but ones that take many values at once.
-        self._tokens, self._positions, self._n_seq_ids = (
-            (ctypes.c_int32 * capacity).from_address(ctypes.addressof(pointer.contents))
-            for pointer in (self._batch.token, self._batch.pos, self._batch.n_seq_id)
-        )
-        self._outputs = (ctypes.c_int8 * capacity).from_address(ctypes.addressof(self._batch.logits.contents))
-        self._seq_ids = [-1] * capacity  # what each place holds; each lies somewhere else
-        self.clear()
-
-    def clear(self) -> None:
-        """Take all tokens out."""
-        self._batch.n_tokens = 0
-
-    def __len__(self) -> int:
-        return int(self._batch.n_tokens)
-
-    def add(self, token: int, position: int, seq_id: int, output: bool) -> int:
-        """Append a token; with `output` its logits are kept. Returns its index for the sampler."""
-        batch, index = self._batch, self._batch.n_tokens
-        batch.token[index] = token
-        batch.pos[index] = position
-        batch.n_seq_id[index] = 1
-        self._put_seq_id(index, seq_id)
-        batch.logits[index] = output
-        batch.n_tokens = index + 1
-        return int(index)
-
-    def extend(self, tokens: Sequence[int], position: int, seq_id: int, output: bool) -> int:
-        """Append tokens at `position` and those that follow; with `output` the last one's logits are kept.
-
-        Returns the last one's index. Takes a tenth of the time of one `add` for each.
-        """
-        start, n_tokens = self._batch.n_tokens, len(tokens)
-        end = start + n_tokens
-        self._tokens[start:end] = list(tokens)
-        self._positions[start:end] = list(range(position, position + n_tokens))
-        self._n_seq_ids[start:end] = [1] * n_tokens
-        self._outputs[start:end] = [0] * n_tokens
-        if self._seq_ids[start:end] != [seq_id] * n_tokens:
-            for index in range(start, end):
-                self._put_seq_id(index, seq_id)
-        self._batch.logits[end - 1] = output
-        self._batch.n_tokens = end
-        return int(end - 1)
-
-    def _put_seq_id(self, index: int, seq_id: int) -> None:
-        if self._seq_ids[index] != seq_id:
-            self._seq_ids[index] = seq_id
-            self._batch.seq_id[index][0] = seq_id
-
-    @property
-    def raw(self) -> object:
-        """llama.cpp's struct, for `Context.decode`."""
-        return self._batch
-
-    def close(self) -> None:
-        """Free the arrays."""
-        llama.llama_batch_free(self._batch)
-
-
 class Context:
     """The KV cache of `n_ctx` cells (rounded up, see `real_n_ctx`) and its compute buffers.
 
@@ -160,6 +100,7 @@ class Context:
         self.n_threads = params.n_threads
         self.swa_full = params.swa_full
         self._n_vocab = model.n_vocab
+        self._rows: dict[int, npt.NDArray[np.float32]] = {}  # by address
         self.buffers = _with_all_outputs(read_sizes(model.backend.log), model, params)
         sizes = _kv_sizes(model)
         self.kv_bytes = sum(n_bytes for n_bytes, _cells in sizes) if sizes else None
@@ -193,23 +134,32 @@ class Context:
         llama.llama_synchronize(self._handle)
         return status
 
-    def log_probabilities(self, wanted: Sequence[tuple[int, int]]) -> list[float]:
-        """For each (batch index, token): the natural logarithm of the token's probability as the next one.
+    def logits(self, index: int) -> npt.NDArray[np.float32]:
+        """The logits of all tokens of the vocabulary, where llama.cpp keeps them until the next decode.
 
         The index is what `Batch.add` returned for a token of the last decode whose logits were kept.
         """
-        return [self._log_probability(index, token) for index, token in wanted]
-
-    def _log_probability(self, index: int, token: int) -> float:
-        import numpy as np  # here, so that a chat need not wait for it
-
         pointer = llama.llama_get_logits_ith(self._handle, index)
         if not pointer:
             raise BugError(f"No logits were kept for token {index} of the batch.")
-        # Not `np.ctypeslib.as_array`: its casts are reference cycles, and one row comes for each token.
         address = ctypes.addressof(pointer.contents)
-        logits = (ctypes.c_float * self._n_vocab).from_address(address)
-        row = np.frombuffer(memoryview(logits), dtype=np.float32)
+        row = self._rows.get(address)
+        if row is None:
+            import numpy as np  # here, so that loading a model need not wait for it
+
+            # Not `np.ctypeslib.as_array`: its casts are reference cycles.
+            memory = (ctypes.c_float * self._n_vocab).from_address(address)
+            row = self._rows[address] = np.frombuffer(memoryview(memory), dtype=np.float32)
+        return row
+
+    def log_probabilities(self, wanted: Sequence[tuple[int, int]]) -> list[float]:
+        """For each (batch index, token): the natural logarithm of the token's probability as the next one."""
+        return [self._log_probability(index, token) for index, token in wanted]
+
+    def _log_probability(self, index: int, token: int) -> float:
+        import numpy as np
+
+        row = self.logits(index)
         peak = row.max()
         return float(row[token] - peak - np.log(np.exp(row - peak).sum(dtype=np.float64)))
 

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 
 import llama_cpp.llama_cpp as llama
 
-from engine.llama.context import Batch, Context
+from engine.llama.batch import Batch
+from engine.llama.context import Context
 from engine.llama.model import Model
 from engine.protocol import MOST_DRAFTED
 

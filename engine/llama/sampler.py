@@ -1,9 +1,9 @@
 """The sampler chain: from logits to the next token.
 
 The order is llama.cpp's own: bias, penalties, top-k, top-p, min-p, temperature, draw. All of it is
-llama.cpp's but the repeat penalty, whose stage looks each token of the vocabulary up in a table: here the
-few tokens it concerns are changed where the logits lie, and put back after the draw. Knows nothing about
-text or stopping.
+llama.cpp's but two things that would look at each token of the vocabulary: the repeat penalty, for which the
+few tokens it concerns are changed where the logits lie, and put back after the draw; and the copy that the
+chain works on, which holds only the tokens that top-k can leave. Knows nothing about text or stopping.
 """
 
 from __future__ import annotations
@@ -16,15 +16,22 @@ from contextlib import contextmanager
 
 import llama_cpp.llama_cpp as llama
 
-from engine.errors import BugError
 from engine.llama.context import Context
 from engine.protocol import Sampling
+
+_MOST_WANTED = 256
+"""Tokens that are looked for apart; with more, llama.cpp is as quick."""
 
 
 class Sampler:
     """One chain for one reply; `banned` tokens are never chosen. Close it after the reply."""
 
     def __init__(self, sampling: Sampling, n_vocab: int, banned: Sequence[int] = ()) -> None:
+        from engine.llama.candidates import Candidates  # brings NumPy: a model loads without waiting for it
+
+        n_left = 1 if sampling.temperature == 0.0 else sampling.top_k  # by the chain's first choice
+        n_wanted = n_left + len(banned)
+        self._candidates = Candidates(n_vocab, n_wanted) if n_left > 0 and n_wanted <= _MOST_WANTED else None
         self._penalty = _RepeatPenalty(sampling.repeat_penalty, sampling.repeat_last_n)
         self._chain = llama.llama_sampler_chain_init(llama.llama_sampler_chain_default_params())
         for stage in _stages(sampling, n_vocab, banned):
@@ -37,7 +44,12 @@ class Sampler:
     def sample(self, context: Context, index: int) -> int:
         """The next token after the batch entry `index` of the last decode; the penalties see it."""
         with self._penalty.applied(context, index):
-            token = int(llama.llama_sampler_sample(self._chain, context.handle, index))
+            few = self._candidates.best(context.logits(index)) if self._candidates else None
+            if few is None:
+                token = int(llama.llama_sampler_sample(self._chain, context.handle, index))
+            else:
+                llama.llama_sampler_apply(self._chain, few)
+                token = few.data[few.selected].id
         self._penalty.accept([token])
         return token
 
@@ -49,13 +61,10 @@ class Sampler:
 
 
 class _RepeatPenalty:
-    """Makes the last `n_last` tokens less likely: llama.cpp's arithmetic, to the bit.
-
-    A quotient or product of two floats that is computed in double precision rounds to the same float.
-    """
+    """Makes the last `n_last` tokens less likely: llama.cpp's arithmetic, to the bit."""
 
     def __init__(self, penalty: float, n_last: int) -> None:
-        self._penalty = ctypes.c_float(penalty).value
+        self._penalty = penalty
         self._last: deque[int] = deque(maxlen=n_last if penalty != 1.0 else 0)
 
     def accept(self, tokens: Iterable[int]) -> None:
@@ -68,17 +77,17 @@ class _RepeatPenalty:
         if not self._last:
             yield
             return
-        logits = llama.llama_get_logits_ith(context.handle, index)
-        if not logits:
-            raise BugError(f"No logits were kept for token {index} of the batch.")
-        before = {token: logits[token] for token in self._last}
-        for token, logit in before.items():
-            logits[token] = logit * self._penalty if logit <= 0 else logit / self._penalty
+        logits = context.logits(index)
+        tokens = list(set(self._last))
+        before = logits[tokens]
+        penalized = before.copy()
+        penalized[before <= 0] *= self._penalty
+        penalized[before > 0] /= self._penalty
+        logits[tokens] = penalized
         try:
             yield
         finally:
-            for token, logit in before.items():
-                logits[token] = logit
+            logits[tokens] = before
 
 
 def _stages(sampling: Sampling, n_vocab: int, banned: Sequence[int]) -> list[object]:

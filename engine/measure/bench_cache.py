@@ -16,7 +16,8 @@ from engine.decoding.kv_window import plan_eviction
 from engine.decoding.sequence import Sequence as ChatSequence
 from engine.decoding.share import Share
 from engine.errors import BugError
-from engine.llama.context import Batch, Context
+from engine.llama.batch import Batch
+from engine.llama.context import Context
 from engine.llama.model import Model
 
 _TIMES = 9

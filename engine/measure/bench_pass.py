@@ -14,7 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from engine.errors import BugError
-from engine.llama.context import Batch, Context
+from engine.llama.batch import Batch
+from engine.llama.context import Context
 from engine.llama.model import Model
 from engine.protocol import BenchCase
 

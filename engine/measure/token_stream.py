@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from engine.decoding.kv_window import plan_eviction
 from engine.decoding.sequence import Sequence
 from engine.errors import BugError
-from engine.llama.context import Batch, Context
+from engine.llama.batch import Batch
+from engine.llama.context import Context
 from engine.protocol import EnduranceRun, Shift
 
 _SHIFTS_TIMED = 20

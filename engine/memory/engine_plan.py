@@ -11,8 +11,8 @@ from engine.memory.kv_math import padded_cells
 from engine.memory.memory_plan import LoadShape
 from engine.models.model_facts import ModelFacts
 
-# The code that a first load brings in, the header, the context's own tables.
-_FIXED_BYTES = 4 * 2**20
+# The code that a first load brings in, NumPy's 10 MiB among it, the header, the context's own tables.
+_FIXED_BYTES = 14 * 2**20
 _BPE_BYTES = 2 * 2**20  # the regular expressions that split words
 _BPE = "gpt2"
 _BYTES_A_TOKEN = 152  # its text in three places, half of them short enough to need no room of their own

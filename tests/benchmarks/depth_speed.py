@@ -43,7 +43,8 @@ def serve(connection: Connection, path: str, kv_type: str, depths: Sequence[int]
 
 def _fill(context: object, n_cells: int) -> None:
     """Read one block, and put copies of it behind: what stands in a cell does not matter for the time."""
-    from engine.llama.context import Batch, Context
+    from engine.llama.batch import Batch
+    from engine.llama.context import Context
 
     assert isinstance(context, Context)
     n_block = min(n_cells, N_BLOCK)
@@ -61,7 +62,8 @@ def _fill(context: object, n_cells: int) -> None:
 
 
 def _times(context: object, n_cells: int, n_tokens: int) -> list[float]:
-    from engine.llama.context import Batch, Context
+    from engine.llama.batch import Batch
+    from engine.llama.context import Context
 
     assert isinstance(context, Context)
     batch, times = Batch(1), []

@@ -56,14 +56,15 @@ def main() -> int:
             asked.rounds,
         )
     batched_bench = asked.llama_bench.with_name(asked.llama_bench.name.replace("bench", "batched-bench"))
+    _rate, n_prompt = _weir_batch(asked.model, int(n_threads))
     batches = _alternate(
-        lambda: {"8 at once": _weir_batch(asked.model, int(n_threads))},
-        lambda: {"8 at once": _peer_batch(batched_bench, asked.model, n_threads)},
+        lambda: {"8 at once": _weir_batch(asked.model, int(n_threads))[0]},
+        lambda: {"8 at once": _peer_batch(batched_bench, asked.model, n_threads, n_prompt)},
         asked.rounds,
     )
     chats = _alternate(
         lambda: {"chat": _weir_chat(asked.model, int(n_threads), int(asked.n))},
-        lambda: {"chat": _peer_chat(asked.model, n_threads, asked.n)},
+        lambda: {"chat": _peer_chat(asked.llama_bench.parent, asked.model, n_threads, asked.n)},
         asked.rounds,
     )
     return _print(
@@ -126,8 +127,8 @@ def _weir_chat(path: str, n_threads: int, n_tokens: int) -> float:
         client.close()
 
 
-def _weir_batch(path: str, n_threads: int) -> float:
-    """Tokens a second of eight replies together, seen from outside the worker."""
+def _weir_batch(path: str, n_threads: int) -> tuple[float, int]:
+    """Tokens a second of eight replies together, seen from outside the worker; tokens of each prompt."""
     events: queue.SimpleQueue[object] = queue.SimpleQueue()
     client = EngineClient(events.put)
     try:
@@ -146,30 +147,32 @@ def _weir_batch(path: str, n_threads: int) -> float:
                     speculate=False,
                 )
             )
-        first: dict[int, int] = {}
-        while len(first) < _AT_ONCE:
-            if isinstance(event := events.get(), TextDelta):
-                first[event.request_id] = event.n_generated
-        started = time.perf_counter()
+        seen: dict[int, int] = {}  # tokens of each reply, as far as they have come
+        started, n_begun = 0.0, 0
         while not isinstance(event := events.get(), Finished):
-            pass
-        seconds = time.perf_counter() - started
-        return _AT_ONCE * (_BATCHED_TOKENS - max(first.values())) / seconds
+            if isinstance(event, TextDelta):
+                seen[event.request_id] = event.n_generated
+                if not started and len(seen) == _AT_ONCE:
+                    started, n_begun = time.perf_counter(), sum(seen.values())
+        rate = (sum(seen.values()) - n_begun) / (time.perf_counter() - started)
+        return rate, event.stats.tokens_prompt
     finally:
         client.close()
 
 
-def _peer_batch(program: Path, path: str, n_threads: str) -> float:
-    words = ["-npp", "16", "-ntg", str(_BATCHED_TOKENS), "-npl", str(_AT_ONCE), "-fa", "off", "-kvu"]
+def _peer_batch(program: Path, path: str, n_threads: str, n_prompt: int) -> float:
+    words = ["-npp", str(n_prompt), "-ntg", str(_BATCHED_TOKENS), "-npl", str(_AT_ONCE), "-fa", "off", "-kvu"]
     command = [str(program), "-m", path, "-c", "2048", "-t", n_threads, *words, "--output-format", "jsonl"]
     ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     row = next(line for line in ran.stdout.splitlines() if line.startswith("{"))
     return float(json.loads(row)["speed_tg"])
 
 
-def _peer_chat(path: str, n_threads: str, n_tokens: str) -> float:
+def _peer_chat(libraries: Path, path: str, n_threads: str, n_tokens: str) -> float:
+    """llama-cpp-python with llama.cpp as it comes: what is in `.venv` was made for Weir."""
     command = [sys.executable, "-m", "tests.benchmarks.peer_chat", path, n_threads, n_tokens, "1"]
-    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    env = {**os.environ, "LLAMA_CPP_LIB_PATH": str(libraries)}
+    ran = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=True)
     return float(statistics.median(json.loads(ran.stdout)))
 
 

@@ -20,7 +20,8 @@ def serve(
     """Sends the usual seconds of a draw with each sampling, the least of a decode, and the bytes it reads."""
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")  # as in the worker
     from engine.llama.backend import Backend
-    from engine.llama.context import Batch, Context, ContextParams
+    from engine.llama.batch import Batch
+    from engine.llama.context import Context, ContextParams
     from engine.llama.model import Model
     from engine.llama.sampler import Sampler
 

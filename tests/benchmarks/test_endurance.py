@@ -15,7 +15,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from engine.llama.context import Batch, Context, ContextParams
+from engine.llama.batch import Batch
+from engine.llama.context import Context, ContextParams
 from engine.llama.model import Model
 from engine.measure.source_text import source_text
 from engine.measure.token_stream import StreamPolicy, TokenStream

@@ -18,7 +18,8 @@ def serve(connection: Connection, path: str, n_threads_most: int, n_tokens: int)
     os.environ.setdefault("GOMP_SPINCOUNT", "1000")  # as in the worker
     from engine.decoding.thread_choice import ThreadChoice
     from engine.llama.backend import Backend
-    from engine.llama.context import Batch, Context, ContextParams
+    from engine.llama.batch import Batch
+    from engine.llama.context import Context, ContextParams
     from engine.llama.model import Model
 
     model = Model(Backend(), Path(path), 0)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from engine.llama.context import Batch, Context, ContextParams
+from engine.llama.batch import Batch
+from engine.llama.context import Context, ContextParams
 from engine.llama.model import Model
 from engine.protocol import (
     Bench,

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from engine.errors import BadRequest, ModelLoadError
-from engine.llama.context import Batch, Context, ContextParams
+from engine.llama.batch import Batch
+from engine.llama.context import Context, ContextParams
 from engine.llama.model import Model
 from engine.llama.sampler import Sampler
 from tests.native.harness import GREEDY

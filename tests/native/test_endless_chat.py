@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from engine.decoding.ledger import Ledger
-from engine.llama.context import Batch, Context, ContextParams
+from engine.llama.batch import Batch
+from engine.llama.context import Context, ContextParams
 from engine.llama.model import Model
 from engine.llama.sampler import Sampler
 from engine.protocol import (
@@ -17,6 +18,7 @@ from engine.protocol import (
     Failed,
     Finished,
     FinishReason,
+    FlashAttention,
     Message,
     PrefillProgress,
     TextDelta,
@@ -29,7 +31,8 @@ MakeEngine = Callable[[int], LocalEngine]
 
 def greedy_continuation(model: Model, ids: list[int], count: int) -> list[int]:
     """What a context that knows nothing else says after `ids`, at positions 0, 1, 2..."""
-    context, sampler = Context(model, ContextParams(len(ids) + count)), Sampler(GREEDY, model.n_vocab)
+    params = ContextParams(len(ids) + count, flash_attention=FlashAttention.OFF)  # as `LocalEngine`
+    context, sampler = Context(model, params), Sampler(GREEDY, model.n_vocab)
     batch, said = Batch(context.n_batch), list[int]()
     todo, position = ids, 0
     while len(said) < count:

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from engine.llama.context import Batch, Context, ContextParams
+from engine.llama.batch import Batch
+from engine.llama.context import Context, ContextParams
 from engine.llama.model import Model
 from engine.llama.sampler import Sampler
 from engine.measure.source_text import source_text

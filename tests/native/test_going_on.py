@@ -134,7 +134,7 @@ def test_half_an_emoji_is_not_in_the_next_turn(local: MakeEngine, monkeypatch: p
 
 def test_a_chat_that_left_the_cache_goes_on_with_the_same_words(local: MakeEngine) -> None:
     engine, fresh = local(1024), local(1024)
-    whole = engine.ask(QUESTION, max_tokens=60, ignore_eos=True)
+    whole = local(1024).ask(QUESTION, max_tokens=60, ignore_eos=True)
     first = stop_after(engine, QUESTION, 20, "parted")
     messages = [*QUESTION, assistant(first.text)]
     n_left = 60 - first.stats.tokens_generated
@@ -177,7 +177,7 @@ def test_a_reply_that_ended_by_itself_can_be_gone_on_with(local: MakeEngine) -> 
 
 def test_a_reply_that_a_stop_string_ended_keeps_its_cells(local: MakeEngine) -> None:
     engine = local(512)
-    whole = engine.ask(QUESTION, max_tokens=30, ignore_eos=True)
+    whole = local(512).ask(QUESTION, max_tokens=30, ignore_eos=True)
     words = whole.text.split(" ")
     stop = " " + words[9] + " " + words[10]
     first = engine.ask(QUESTION, chat="b", max_tokens=30, ignore_eos=True, stop=(stop,))

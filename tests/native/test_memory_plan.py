@@ -122,7 +122,8 @@ def test_rearranged_weights_are_counted_as_they_lie(
     assert (planned.file_cache_bytes > 5 * MIB) is (mmap is True)
     of_file = planned.weights_bytes - read_facts(rearranged_model).rearranged.matrices
     mapped = of_file + planned.file_cache_bytes if mmap else 0
-    assert grown.rss_file == pytest.approx(mapped, abs=4 * MIB), "besides, the code that a load brings in"
+    code = 8 * MIB  # that a load brings in, NumPy's for the most part
+    assert grown.rss_file == pytest.approx(mapped + code, abs=4 * MIB)
 
 
 def test_engine_is_as_large_as_is_said_before_it_loads_anything(

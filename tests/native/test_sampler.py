@@ -11,7 +11,8 @@ from dataclasses import replace
 import llama_cpp.llama_cpp as llama
 import pytest
 
-from engine.llama.context import Batch, Context, ContextParams
+from engine.llama.batch import Batch
+from engine.llama.context import Context, ContextParams
 from engine.llama.model import Model
 from engine.llama.sampler import Sampler
 from engine.protocol import Sampling
@@ -86,6 +87,19 @@ def test_a_seed_gives_the_tokens_of_llama_cpps_own_chain(
     )
     for sampling in (hot, replace(hot, top_k=40), replace(hot, temperature=0.7, top_p=0.5)):
         assert drawn(context, starter.n_vocab, sampling, 60) == plain(sampling, 60)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.5])
+def test_banned_tokens_make_room_for_the_next_best(
+    context: Context, starter: Model, temperature: float
+) -> None:
+    sampling = Sampling(temperature=temperature, top_k=3, top_p=1.0, min_p=0.0, seed=5)
+    logits = logits_of(context, starter.n_vocab)
+    ranked = sorted(range(len(logits)), key=logits.__getitem__, reverse=True)
+    sampler = Sampler(sampling, starter.n_vocab, banned=ranked[:4])
+    tokens = {sampler.sample(context, -1) for _ in range(200)}
+    sampler.close()
+    assert tokens == (set(ranked[4:7]) if temperature else {ranked[4]})
 
 
 def test_penalties_leave_the_logits_as_they_were(context: Context, starter: Model) -> None:

@@ -18,7 +18,8 @@ from engine.decoding.scheduler import Scheduler
 from engine.decoding.sequence import Sequence
 from engine.decoding.verification import sampled
 from engine.errors import BadRequest
-from engine.llama.context import Batch, Context, ContextParams
+from engine.llama.batch import Batch
+from engine.llama.context import Context, ContextParams
 from engine.llama.draft_loading import check_draft, check_vocabulary, load_draft
 from engine.llama.model import Model
 from engine.llama.sampler import Sampler

@@ -8,7 +8,8 @@ import pytest
 
 from engine.decoding import decoder
 from engine.decoding.decoder import Decoder
-from engine.llama.context import Batch, Context
+from engine.llama.batch import Batch
+from engine.llama.context import Context
 
 
 class FakeContext:

@@ -8,7 +8,8 @@ from typing import Any, cast
 import pytest
 
 from engine.errors import BugError
-from engine.llama.context import Batch, Context
+from engine.llama.batch import Batch
+from engine.llama.context import Context
 from engine.measure.token_stream import StreamPolicy, TokenStream
 from engine.protocol import EnduranceRun, Shift
 from tests.engine.decoding.simulated import SimulatedContext
