@@ -18,6 +18,7 @@ def serve(connection: Connection, path: str, n_ctx: int, n_threads: int, n_token
     model = llama.llama_model_load_from_file(path.encode(), llama.llama_model_default_params())
     params = llama.llama_context_default_params()
     params.n_ctx, params.n_threads, params.n_threads_batch = n_ctx, n_threads, n_threads
+    params.flash_attn_type = llama.LLAMA_FLASH_ATTN_TYPE_DISABLED  # as Weir does on a processor
     context = llama.llama_init_from_model(model, params)
     sampler = llama.llama_sampler_chain_init(llama.llama_sampler_chain_default_params())
     llama.llama_sampler_chain_add(sampler, llama.llama_sampler_init_greedy())

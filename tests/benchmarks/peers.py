@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[2]
 LLAMA_BENCH = (
     ROOT / "build" / "llama-bench" / "bin" / ("llama-bench.exe" if os.name == "nt" else "llama-bench")
 )
-# Of chats, a short reply and one of usual length: what llama-cpp-python does for a token grows with the reply.
+# Of chats, a short reply and one of usual length: what llama-cpp-python does for a token grows with it.
 _LEAST = {"pp": 0.98, "tg": 0.97, "8 at once": 0.95, "chat 128": 1.15, "chat 512": 1.15}
 _AT_ONCE, _BATCHED_TOKENS = 8, 96
 
