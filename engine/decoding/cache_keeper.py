@@ -55,7 +55,7 @@ class CacheKeeper:
         reply = sequence.reply
         if reply is None:
             raise BugError("Room was to be made for a sequence that is not being answered.")
-        if self._pool.has_free(n_coming):  # at nearly every step: the rest would take longer than a draw
+        if self._pool.has_free(n_coming):  # at nearly every step; the rest takes longer than choosing a token
             self._close_gaps_if_due(sequence, reply, n_coming)
             return None
         self._pool.make_free(n_coming, keep=sequence)

@@ -145,10 +145,24 @@ def test_another_clone_takes_what_the_first_one_built(
     shutil.rmtree(machine.prepare.VENV)
     root = machine.prepare.ROOT.as_posix()
     flags = tuple(flag.replace(root, "/elsewhere") for flag in machine.prepare.LIBRARY_ONLY)
+    same = machine.prepare.SAME_IN_ANY_BATCH.replace(root, "/elsewhere")
     monkeypatch.setattr(machine.prepare, "LIBRARY_ONLY", flags)
+    monkeypatch.setattr(machine.prepare, "SAME_IN_ANY_BATCH", same)
     monkeypatch.setattr(machine.prepare, "ROOT", Path("/elsewhere"))
     machine.run()
     assert "/elsewhere" in machine.environments[0]["CMAKE_ARGS"] and len(machine.cached) == 1
+
+
+def test_what_cmake_is_told_in_files_counts_as_flags_do(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    machine.run()
+    n_builds = len(machine.environments)
+    changed = tmp_path / "changed.cmake"
+    changed.write_text("# other kernels")
+    monkeypatch.setattr(machine.prepare, "_SAME_IN_ANY_BATCH", changed)
+    machine.run()
+    assert len(machine.environments) > n_builds and len(machine.cached) == 2
 
 
 def test_pip_that_keeps_nothing_builds_as_well(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:

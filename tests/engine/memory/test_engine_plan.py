@@ -14,7 +14,7 @@ SHAPE = LoadShape(8192, 0, 4)
 def test_engine_grows_with_vocabulary_merges_cells_layers_and_threads() -> None:
     facts = model_8b()
     usual = engine_bytes(facts, SHAPE, 4)
-    assert 45 * MIB < usual < 55 * MIB
+    assert 55 * MIB < usual < 65 * MIB
     assert engine_bytes(dataclasses.replace(facts, n_vocab=2 * N_VOCAB, n_merges=N_VOCAB), SHAPE, 4) == (
         usual + 152 * N_VOCAB
     )
