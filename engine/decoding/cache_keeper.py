@@ -55,14 +55,18 @@ class CacheKeeper:
         reply = sequence.reply
         if reply is None:
             raise BugError("Room was to be made for a sequence that is not being answered.")
-        if self._pool.has_free(n_coming):  # at nearly every step; the rest takes longer than choosing a token
-            self._close_gaps_if_due(sequence, reply, n_coming)
-            return None
-        self._pool.make_free(n_coming, keep=sequence)
-        room = self.room_for(sequence, reply.request.cache)
-        if sequence.ledger.n_resident + n_coming <= room.capacity:
-            self._close_gaps_if_due(sequence, reply, n_coming)
-            return None
+        if not self._pool.has_free(n_coming):  # it is at nearly every step
+            self._pool.make_free(n_coming, keep=sequence)
+            room = self.room_for(sequence, reply.request.cache)
+            if sequence.ledger.n_resident + n_coming > room.capacity:
+                return self._evict(sequence, reply, room, n_coming, events)
+        self._close_gaps_if_due(sequence, reply, n_coming)
+        return None
+
+    def _evict(
+        self, sequence: Sequence, reply: Reply, room: Room, n_coming: int, events: list[Event]
+    ) -> FinishReason | None:
+        """Let the oldest turns leave, by the policy; the reason why the reply has to end if they may not."""
         if room.policy.policy is Policy.STOP:
             return FinishReason.CONTEXT_FULL
         occupancy = sequence.occupancy(room.capacity, room.policy.n_sinks)
