@@ -109,7 +109,7 @@ class Ledger:
     @property
     def n_resident(self) -> int:
         """Tokens in the cache."""
-        return sum([run.end - run.start for run in self.runs])
+        return sum(run.size for run in self.runs)
 
     @property
     def next_position(self) -> int:
@@ -178,9 +178,8 @@ class Ledger:
         """The tokens [start, end) are in the cache now, at `next_position` and after."""
         if start < self.end_decoded or end > len(self.ids):
             raise BugError(f"Tokens {start} to {end} were decoded out of order.")
-        last = self.runs[-1] if self.runs else None
-        if last and last.end == start and last.generation == self._generation:
-            self.runs[-1] = Run(last.start, end, last.position, last.generation)
+        if self.runs and self.runs[-1].end == start and self.runs[-1].generation == self._generation:
+            self.runs[-1] = replace(self.runs[-1], end=end)
         else:
             self.runs.append(Run(start, end, self.next_position, self._generation))
 

@@ -43,7 +43,7 @@ class SequencePool:
     @property
     def cells_used(self) -> int:
         """Live cells of the whole cache."""
-        return n_cells([sequence.ledger for sequence in self._sequences])
+        return n_cells(sequence.ledger for sequence in self._sequences)
 
     @property
     def uses(self) -> tuple[SequenceUse, ...]:

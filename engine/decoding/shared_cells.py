@@ -24,11 +24,8 @@ def cells_of(ledgers: Iterable[Ledger]) -> Cells:
     return {generation: _united(intervals) for generation, intervals in found.items()}
 
 
-def n_cells(ledgers: Sequence[Ledger]) -> int:
+def n_cells(ledgers: Iterable[Ledger]) -> int:
     """How many cells the ledgers have together."""
-    generations = [run.generation for ledger in ledgers for run in ledger.runs]
-    if len(set(generations)) == len(generations):  # most often: nothing is shared, and there are no gaps
-        return sum(ledger.n_resident for ledger in ledgers)
     return sum(end - start for intervals in cells_of(ledgers).values() for start, end in intervals)
 
 

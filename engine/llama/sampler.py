@@ -20,7 +20,7 @@ from engine.llama.context import Context
 from engine.protocol import Sampling
 
 _MOST_WANTED = 256
-"""Tokens that are looked for apart; with more, llama.cpp is as quick."""
+"""Tokens that are looked for apart: in half of llama.cpp's time up to here, without any gain from 600 on."""
 
 
 class Sampler:

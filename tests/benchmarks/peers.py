@@ -29,8 +29,9 @@ ROOT = Path(__file__).parents[2]
 LLAMA_BENCH = (
     ROOT / "build" / "llama-bench" / "bin" / ("llama-bench.exe" if os.name == "nt" else "llama-bench")
 )
-# Of chats, a short reply and one of usual length: what llama-cpp-python does for a token grows with it.
-_LEAST = {"pp": 0.98, "tg": 0.97, "8 at once": 0.95, "chat 128": 1.15, "chat 512": 1.15}
+# A short reply and one of usual length: what llama-cpp-python does for a token grows with it.
+_CHATS = {"chat 128": 128, "chat 512": 512}
+_LEAST = {"pp": 0.98, "tg": 0.97, "8 at once": 0.95, **dict.fromkeys(_CHATS, 1.15)}
 _AT_ONCE, _BATCHED_TOKENS = 8, 96
 
 Rates = Mapping[str, float]
@@ -63,12 +64,11 @@ def main() -> int:
         lambda: {"8 at once": _peer_batch(batched_bench, asked.model, n_threads, n_prompt)},
         asked.rounds,
     )
-    lengths = {test: int(test.split()[1]) for test in _LEAST if test.startswith("chat")}
     chats = _alternate(
-        lambda: {test: _weir_chat(asked.model, int(n_threads), n) for test, n in lengths.items()},
+        lambda: {test: _weir_chat(asked.model, int(n_threads), n) for test, n in _CHATS.items()},
         lambda: {
             test: _peer_chat(asked.llama_bench.parent, asked.model, n_threads, str(n))
-            for test, n in lengths.items()
+            for test, n in _CHATS.items()
         },
         asked.rounds,
     )

@@ -16,8 +16,10 @@ from engine.client import EngineClient
 from engine.decoding.scheduler import Scheduler
 from engine.decoding.shelf import Shelf
 from engine.llama.backend import Backend
+from engine.llama.batch import Batch
 from engine.llama.context import Context, ContextParams
 from engine.llama.model import Model
+from engine.llama.sampler import Sampler
 from engine.models.gguf_header import read_header
 from engine.protocol import (
     EnduranceProgress,
@@ -218,3 +220,24 @@ def loaded(path: Path, *, dry_run: bool = False) -> Iterator[Model]:
     finally:
         model.close()
         backend.close()
+
+
+def greedy_continuation(model: Model, ids: list[int], count: int) -> list[int]:
+    """What a context that knows nothing else says after `ids`, at positions 0, 1, 2..."""
+    params = ContextParams(len(ids) + count, flash_attention=FlashAttention.OFF)  # as `LocalEngine`
+    context, sampler = Context(model, params), Sampler(GREEDY, model.n_vocab)
+    batch, said = Batch(context.n_batch), list[int]()
+    todo, position = ids, 0
+    while len(said) < count:
+        batch.clear()
+        for token in todo[: batch.capacity]:
+            index = batch.add(token, position, 0, position >= len(ids) - 1)
+            position += 1
+        todo = todo[batch.capacity :]
+        assert context.decode(batch) == 0
+        if not todo:
+            said.append(sampler.sample(context, index))
+            todo = said[-1:]
+    for resource in (batch, sampler, context):
+        resource.close()
+    return said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import statistics
 import time
 from pathlib import Path
 
@@ -92,7 +93,7 @@ def test_a_chat_is_measured_from_outside(engine: RemoteEngine, small_models: Sma
     assert path.load_ms and path.ttft_ms and path.prompt_ts and path.decode_ts
     assert path.restore_ms is not None and path.reevaluation_ms and path.n_restored == 88
     assert path.eviction_ms is None or path.eviction_ms > 0
-    assert path.ttft_ms / 1000 < max(result.samples_ns) / 1e9
+    assert path.ttft_ms / 1000 < statistics.median(result.samples_ns) / 1e9  # medians of the same answers
 
 
 def test_a_run_that_is_ended_keeps_what_was_measured(engine: RemoteEngine, starter_model: Path) -> None:

@@ -8,46 +8,27 @@ from pathlib import Path
 import pytest
 
 from engine.decoding.ledger import Ledger
-from engine.llama.batch import Batch
-from engine.llama.context import Context, ContextParams
-from engine.llama.model import Model
-from engine.llama.sampler import Sampler
 from engine.protocol import (
     CacheShifted,
     Event,
     Failed,
     Finished,
     FinishReason,
-    FlashAttention,
     Message,
     PrefillProgress,
     TextDelta,
 )
-from tests.native.harness import GREEDY, LocalEngine, assistant, loaded, system, user
+from tests.native.harness import (
+    LocalEngine,
+    assistant,
+    greedy_continuation,
+    loaded,
+    system,
+    user,
+)
 
 LOREM = "The river runs through the valley and the weir holds the water at its level. "
 MakeEngine = Callable[[int], LocalEngine]
-
-
-def greedy_continuation(model: Model, ids: list[int], count: int) -> list[int]:
-    """What a context that knows nothing else says after `ids`, at positions 0, 1, 2..."""
-    params = ContextParams(len(ids) + count, flash_attention=FlashAttention.OFF)  # as `LocalEngine`
-    context, sampler = Context(model, params), Sampler(GREEDY, model.n_vocab)
-    batch, said = Batch(context.n_batch), list[int]()
-    todo, position = ids, 0
-    while len(said) < count:
-        batch.clear()
-        for token in todo[: batch.capacity]:
-            index = batch.add(token, position, 0, position >= len(ids) - 1)
-            position += 1
-        todo = todo[batch.capacity :]
-        assert context.decode(batch) == 0
-        if not todo:
-            said.append(sampler.sample(context, index))
-            todo = said[-1:]
-    for resource in (batch, sampler, context):
-        resource.close()
-    return said
 
 
 def test_a_chat_longer_than_the_context_goes_on_and_reads_only_new_tokens(local: MakeEngine) -> None:
@@ -234,9 +215,8 @@ def test_an_idle_chat_makes_room_for_another(local: MakeEngine) -> None:
         finished = engine.ask([user(LOREM * 8)], chat=str(number), max_tokens=10)
         assert finished.stats.kv_cells_used <= 256
     last = engine.ask([user("Hello")], chat="0", max_tokens=5).stats
-    assert (
-        last.tokens_reused == 24
-    )  # what the template says first is that of the chat whose sequence it takes
+    # What the template says first is that of the chat whose sequence it takes.
+    assert last.tokens_reused == 24
 
 
 def test_a_forgotten_chat_frees_its_cells_even_in_the_middle_of_a_reply(local: MakeEngine) -> None:
